@@ -110,7 +110,7 @@ extension Replicator {
             return change(connection) { $0.attachmentQuotaReason = nil }
         }
         let quota = transfer.quota
-        if statuses[key]?.attachmentQuotaReason == nil {
+        if peers[key]?.attachmentQuotaReason == nil {
             queries.log?.write(
                 .warning,
                 "a peer with limited rights has reached its attachment quota; its further attachments are not fetched "

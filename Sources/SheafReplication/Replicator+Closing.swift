@@ -87,16 +87,11 @@ extension Replicator {
         _ key: [UInt8], _ address: String, _ reason: CloseReason, afterShortTime isShort: Bool
     ) -> UInt64 {
         makeRoom(forPeer: key)
-        var status = statuses[key] ?? Status()
-        status.isConnected = false
-        status.address = address
-        status.lastCloseReason = "\(reason)"
-        status.endedMilliseconds = wallMilliseconds
-        status.shortConnections = isShort ? status.shortConnections + 1 : 1
-        statuses[key] = status
+        let count = peers.recordEnded(
+            key, at: address, reason, wall: wallMilliseconds, isShort: isShort)
         emit(.statusChanged)
         emit(.presenceChanged)
-        return status.shortConnections
+        return count
     }
 
     private func writeToLog(_ reason: CloseReason, _ key: [UInt8]?, _ count: UInt64) {

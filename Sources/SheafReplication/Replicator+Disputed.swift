@@ -127,7 +127,7 @@ extension Replicator {
     }
 
     private func unacknowledged(_ commits: [CommitID], on connection: Connection) -> [CommitID] {
-        let synced = statuses[connection.session.remote?.peerKey ?? []]?.syncedUpTo ?? 0
+        let synced = peers[connection.session.remote?.peerKey ?? []]?.syncedUpTo ?? 0
         let newer = commits.drop { $0 <= synced }
         return Array(newer.isEmpty ? commits.suffix(1) : newer)
     }

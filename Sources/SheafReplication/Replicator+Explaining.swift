@@ -69,7 +69,7 @@ package struct SyncExplanation: Sendable {
 extension Replicator {
     /// Returns the status of all remembered peers, ordered by key.
     package func surveys() -> [PeerSurvey] {
-        statuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
+        allStatuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
             let connection = openConnection(to: key)
             return PeerSurvey(
                 key: PeerKey(unchecked: key), name: status.name, isServer: status.isServer,
@@ -96,7 +96,7 @@ extension Replicator {
 
     private func isSent(_ connection: Connection) -> Bool {
         let key = connection.session.remote?.peerKey ?? []
-        guard connection.delayed == nil, statuses[key]?.clock.quarantinedRemotely == nil else {
+        guard connection.delayed == nil, peers[key]?.clock.quarantinedRemotely == nil else {
             return false
         }
         // A peer that subscribes to nothing sends no acknowledgments.
@@ -111,7 +111,7 @@ extension Replicator {
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws(EngineError) -> SyncExplanation? {
-        guard let status = statuses[peer.bytes] else { return nil }
+        guard let status = peers[peer.bytes] else { return nil }
         let snapshot = news.snapshot
         let key: [UInt8]?
         let document: StoredDocument?

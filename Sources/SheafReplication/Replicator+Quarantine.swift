@@ -158,7 +158,7 @@ extension Replicator {
     }
 
     private func warnOfClock(_ connection: Connection) {
-        guard let key = connection.session.remote?.peerKey, let status = statuses[key] else {
+        guard let key = connection.session.remote?.peerKey, let status = peers[key] else {
             return
         }
         guard clockWarnings.isDue(key, status.clock.faults, at: now) else { return }

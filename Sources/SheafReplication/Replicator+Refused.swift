@@ -27,7 +27,7 @@ extension Replicator {
         }
         connection.exchange.refusableCount -= count
         refusals.omit(notice.omitted, through: commit, of: key)
-        let known = statuses[key]?.syncedUpTo ?? 0
+        let known = peers[key]?.syncedUpTo ?? 0
         for address in notice.addresses where sender.matcher.selects(for: address.collection) {
             guard connection.access.isShared(address.collection),
                 let commits = try? refusedCommits(of: address, commit, after: known, on: connection)

@@ -106,7 +106,8 @@ extension Replicator {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.collectedThrough,
             repairs.discardedThrough.map({ cursor.commit > $0 }) ?? true,
-            isCurrent(upTo: cursor, connection),
+            peers.isCurrent(
+                upTo: cursor, of: connection.session.remote?.peerKey ?? []),
             // Rankings at the cursor are not recorded, so the peers must reconcile.
             connection.sender?.matcher.isRanked == false
         else {

@@ -9,35 +9,16 @@ import SheafTransport
 
 /// Authorization of remote peers, and the sharing scopes of collections.
 extension Replicator {
-    /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
-    struct Authorization {
-        let rights: PeerRights?
-        let ownRights: PeerRights?
-        package let isServer: Bool
-        /// The newest local commit when the rights last changed; nil if they never did.
-        var changedThrough: CommitID?
-    }
-
     /// Records the rights of a peer; cursors from before a change of rights are invalid.
     func recordAuthorization(_ connection: Connection, _ hello: Hello) {
-        var authorization = Authorization(
-            rights: connection.access.rights, ownRights: connection.access.ownRights,
-            isServer: hello.isServer)
-        if let old = authorizations[hello.peerKey] {
-            authorization.changedThrough = old.changedThrough
-            if old.rights != authorization.rights || old.ownRights != authorization.ownRights
-                || old.isServer != authorization.isServer
-            {
-                authorization.changedThrough = news.snapshot.log.commit
-                subscriptions.cursors[hello.peerKey] = nil
-                limitedPeers[hello.peerKey]?.shadows = ShadowTable()
-            }
+        let authorization = RememberedPeers.Authorization(
+            connection.access, isServer: hello.isServer)
+        let newest = news.snapshot.log.commit
+        if peers.record(authorization, of: hello.peerKey, through: newest) {
+            subscriptions.cursors[hello.peerKey] = nil
         }
-        authorizations[hello.peerKey] = authorization
         guard connection.isLimited else { return }
-        let limited = limitedPeers[hello.peerKey] ?? LimitedPeer()
-        limitedPeers[hello.peerKey] = limited
-        connection.exchange.limitedPeer = limited
+        connection.exchange.limitedPeer = peers.openLimitedPeer(hello.peerKey)
     }
 
     /// Returns the store and the peer of a connection as the current event finds them.
@@ -47,44 +28,24 @@ extension Replicator {
             queries: queries, news: news, lengths: lengths, now: now, nonce: connection.nonce,
             access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
             subscriptions: subscriptions, refusals: refusals, key: key,
-            syncedUpTo: statuses[key]?.syncedUpTo ?? 0, listed: connection.receiver.listed)
+            syncedUpTo: peers[key]?.syncedUpTo ?? 0, listed: connection.receiver.listed)
     }
 
-    /// Maximum number of remembered peers; beyond it disconnected peers are discarded.
-    static let maximumRememberedPeers = 4_096
-
     /// Number of peers whose status or rights are remembered.
-    package var rememberedPeerCount: Int { max(statuses.count, authorizations.count) }
+    package var rememberedPeerCount: Int { peers.count }
 
-    /// Discards all disconnected peers, which reconcile when they connect again.
+    /// Makes room for the status and the rights of a peer.
     ///
     /// Otherwise a store that accepts any peer would remember every peer that ever connected.
-    private func discardAbsentPeers() {
+    func makeRoom(forPeer key: [UInt8]) {
+        guard peers.isFull(for: key) else { return }
         let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
         discardQuarantines(but: connected)
         refusals.discard(but: connected)
-        statuses = statuses.filter { connected.contains($0.key) }
-        authorizations = authorizations.filter { connected.contains($0.key) }
+        peers.discard(but: connected, through: news.snapshot.log.commit)
         subscriptions.cursors = subscriptions.cursors.filter { connected.contains($0.key) }
-        limitedPeers = limitedPeers.filter { connected.contains($0.key) }
         transfer.discard(but: connected)
-        widenedThrough = news.snapshot.log.commit
         emit(.statusChanged)
-    }
-
-    func makeRoom(forPeer key: [UInt8]) {
-        guard authorizations[key] == nil, rememberedPeerCount >= Self.maximumRememberedPeers else {
-            return
-        }
-        discardAbsentPeers()
-    }
-
-    /// Whether a cursor follows the last widening of the scopes, and the last change of rights.
-    func isCurrent(upTo cursor: Cursor, _ connection: Connection) -> Bool {
-        let key = connection.session.remote?.peerKey ?? []
-        return [widenedThrough, authorizations[key]?.changedThrough].allSatisfy { last in
-            last.map { cursor.commit > $0 } ?? true
-        }
     }
 
     /// Parses the rules of a peer; returns false if they are invalid and the connection was ended.
@@ -116,7 +77,7 @@ extension Replicator {
         transfer.change(new)
         checkTransfers()
         transfer.reviewAll()
-        if new.isWider(than: old) { widenedThrough = news.snapshot.log.commit }
+        if new.isWider(than: old) { peers.recordWidening(through: news.snapshot.log.commit) }
         // No cursor covers collections that were not requested or not shared.
         let asksWider = subscriptions.queries.contains {
             new.isWider(than: old, for: $0.collection)

@@ -44,7 +44,7 @@ extension Replicator {
     func recordReceived(_ outcome: WriteJob.Outcome) {
         guard let key = outcome.limitedPeer, !outcome.received.isEmpty else { return }
         for address in outcome.received {
-            limitedPeers[key]?.received.add(address)
+            peers.limitedPeer(key)?.received.add(address)
         }
     }
 }

@@ -32,7 +32,7 @@ extension Replicator {
     }
 
     /// The status of all remembered peers, by peer key.
-    package var allStatuses: [[UInt8]: Status] { statuses }
+    package var allStatuses: [[UInt8]: Status] { peers.statuses }
 
     func record(connected connection: Connection, _ hello: Hello) {
         change(connection) { status in
@@ -47,9 +47,7 @@ extension Replicator {
 
     func change(_ connection: Connection, _ body: (inout Status) -> Void) {
         guard let key = connection.session.remote?.peerKey else { return }
-        let old = statuses[key]
-        body(&statuses[key, default: Status()])
-        if statuses[key] != old { emit(.statusChanged) }
+        if peers.change(key, body) { emit(.statusChanged) }
     }
 
     func acknowledged(_ connection: Connection, _ commit: UInt64) {
@@ -70,7 +68,7 @@ extension Replicator {
     /// Records an acknowledgment, which confirms deliveries and accepts formerly refused documents.
     func handleAcknowledgment(through commit: UInt64, on connection: Connection) {
         let key = connection.session.remote?.peerKey ?? []
-        guard statuses[key]?.clock.quarantinedRemotely == nil else { return }
+        guard peers[key]?.clock.quarantinedRemotely == nil else { return }
         refusals.recordAcknowledged(commit, by: key)
         guard let delivered = connection.sender?.removeDelivered(commit) else { return }
         change(connection) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }

@@ -92,17 +92,13 @@ package final class Replicator {
     private(set) var connections: [UInt64: Connection] = [:]
     /// All connections, ordered by number so that runs are deterministic.
     private(set) var orderedConnections: [Connection] = []
-    var statuses: [[UInt8]: Status] = [:]
+    var peers = RememberedPeers()
     private var effects: [Effect] = []
 
     /// The time of the last event.
     var now: UInt64 = 0
     /// The sharing scopes of the collections.
     var scopes: SyncScopes
-    /// The newest commit when the scopes were last widened; older cursors may lack documents.
-    var widenedThrough: CommitID?
-    /// The rights of peers at their last connection, by peer key.
-    var authorizations: [[UInt8]: Authorization] = [:]
 
     var subscriptions = LocalSubscriptions()
     var news: News
@@ -117,8 +113,6 @@ package final class Replicator {
     var lastSlicedConnection: UInt64 = 0
     var transfer: AttachmentTransfer
     var repairs: ReadRepairTable
-    /// The state of peers with limited rights, by peer key.
-    var limitedPeers: [[UInt8]: LimitedPeer] = [:]
     /// Received documents quarantined for stamps too far ahead of the local clock.
     package var quarantine = QuarantineTable()
     var clockWarnings = ClockWarnings()
@@ -128,7 +122,7 @@ package final class Replicator {
     /// Peers and connections known through gossip.
     var mesh: LinkStateDatabase
     /// Log IDs under which peers have connected, by peer key.
-    var openings = PeerOpenings(most: maximumRememberedPeers)
+    var openings = PeerOpenings(most: RememberedPeers.maximumCount)
     /// Whether some peers may still know only the former site of this store.
     var mayReportSite = false
 

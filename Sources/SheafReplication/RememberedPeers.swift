@@ -1,0 +1,116 @@
+import SheafDocument
+import SheafEngine
+import SheafStorage
+import SheafSync
+import SheafTransport
+
+/// The status and the rights of peers at their last connection, by peer key.
+struct RememberedPeers {
+    /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
+    struct Authorization {
+        let rights: PeerRights?
+        let ownRights: PeerRights?
+        let isServer: Bool
+        /// The newest local commit when the rights last changed; nil if they never did.
+        fileprivate var changedThrough: CommitID?
+
+        init(_ access: PeerAccess, isServer: Bool) {
+            (rights, ownRights) = (access.rights, access.ownRights)
+            self.isServer = isServer
+        }
+
+        fileprivate func isEqual(to other: Self) -> Bool {
+            rights == other.rights && ownRights == other.ownRights && isServer == other.isServer
+        }
+    }
+
+    /// Maximum number of peers; beyond it disconnected ones are discarded.
+    static let maximumCount = 4_096
+
+    private(set) var statuses: [[UInt8]: Replicator.Status] = [:]
+    private var authorizations: [[UInt8]: Authorization] = [:]
+    /// The state of peers with limited rights.
+    private var limited: [[UInt8]: LimitedPeer] = [:]
+    /// The newest commit when the scopes were last widened; older cursors may lack documents.
+    private var widenedThrough: CommitID?
+
+    var count: Int { max(statuses.count, authorizations.count) }
+
+    /// Whether another peer must be discarded before this one is remembered.
+    func isFull(for key: [UInt8]) -> Bool {
+        authorizations[key] == nil && count >= Self.maximumCount
+    }
+
+    /// Discards all peers that are not in `connected`; they reconcile when they connect again.
+    mutating func discard(but connected: Set<[UInt8]>, through newest: CommitID) {
+        statuses = statuses.filter { connected.contains($0.key) }
+        authorizations = authorizations.filter { connected.contains($0.key) }
+        limited = limited.filter { connected.contains($0.key) }
+        widenedThrough = newest
+    }
+
+    // MARK: Rights
+
+    /// Records the rights of a connected peer; returns whether they have changed.
+    mutating func record(
+        _ new: Authorization, of key: [UInt8], through newest: CommitID
+    ) -> Bool {
+        var new = new
+        defer { authorizations[key] = new }
+        guard let old = authorizations[key] else { return false }
+        new.changedThrough = old.changedThrough
+        guard !new.isEqual(to: old) else { return false }
+        new.changedThrough = newest
+        limited[key]?.shadows = ShadowTable()
+        return true
+    }
+
+    /// Records that documents up to a commit have become visible to some peers.
+    mutating func recordWidening(through newest: CommitID) {
+        widenedThrough = newest
+    }
+
+    /// Whether a cursor follows the last widening of the scopes, and the last change of rights.
+    func isCurrent(upTo cursor: Cursor, of key: [UInt8]) -> Bool {
+        [widenedThrough, authorizations[key]?.changedThrough].allSatisfy { last in
+            last.map { cursor.commit > $0 } ?? true
+        }
+    }
+
+    /// Returns the state of a peer with limited rights; nil if it is not remembered.
+    func limitedPeer(_ key: [UInt8]) -> LimitedPeer? { limited[key] }
+
+    /// Returns the state of a connected peer with limited rights.
+    mutating func openLimitedPeer(_ key: [UInt8]) -> LimitedPeer {
+        if let known = limited[key] { return known }
+        let new = LimitedPeer()
+        limited[key] = new
+        return new
+    }
+
+    // MARK: Status
+
+    subscript(key: [UInt8]) -> Replicator.Status? { statuses[key] }
+
+    /// Changes the status of a peer; returns whether it differs afterwards.
+    mutating func change(_ key: [UInt8], _ body: (inout Replicator.Status) -> Void) -> Bool {
+        let old = statuses[key]
+        body(&statuses[key, default: Replicator.Status()])
+        return statuses[key] != old
+    }
+
+    /// Records that a connection ended; returns the number of consecutive short connections.
+    mutating func recordEnded(
+        _ key: [UInt8], at address: String, _ reason: CloseReason, wall milliseconds: UInt64,
+        isShort: Bool
+    ) -> UInt64 {
+        var status = statuses[key] ?? Replicator.Status()
+        status.isConnected = false
+        status.address = address
+        status.lastCloseReason = "\(reason)"
+        status.endedMilliseconds = milliseconds
+        status.shortConnections = isShort ? status.shortConnections + 1 : 1
+        statuses[key] = status
+        return status.shortConnections
+    }
+}
