@@ -84,7 +84,10 @@ extension Replicator {
         case .acknowledged(let commit): acknowledged(connection, commit)
         case .roomToSend: connection.sender?.isAwake = true
         case .quarantine(let notice): recordQuarantined(notice, on: connection)
-        case .refused(let notice): handleRefusal(notice, on: connection)
+        case .refused(let notice):
+            runSender(of: connection) { sender, context, exchange in
+                sender.handleRefusal(notice, context, on: &exchange)
+            }
         case .differing(let addresses): recordDiffering(addresses, on: connection)
         case .lostWrite(let message): processLostWrite(message, on: connection)
         case .changedSite(let site): record(site, of: connection)

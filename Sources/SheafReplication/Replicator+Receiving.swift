@@ -198,8 +198,8 @@ extension Replicator {
     /// Processes the outcome of a write job.
     package func handleOutcome(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
-        logUnmoved(outcome)
-        record(outcome.lostWrites)
+        queries.log?.writeUnmoved(outcome)
+        queries.log?.write(outcome.lostWrites)
         if outcome.lacksOwnWrites { mayReportSite = true }
         if outcome.isOfProof {
             recordProven(outcome)
@@ -219,7 +219,9 @@ extension Replicator {
         statistics.documentsApplied += UInt64(outcome.appliedCount)
         refuse(outcome, from: connection)
         recordHidden(outcome, from: connection)
-        if outcome.lacksOwnWrites { logMissingWrites(knownBy: connection) }
+        if outcome.lacksOwnWrites {
+            queries.log?.writeMissingWrites(knownBy: connection.session.remote?.peerKey)
+        }
         if let time = outcome.lostByPeer { return reportLostWrite(time, to: connection) }
         repair(outcome.outdated, after: outcome.lastCommit, on: connection)
         let isCurrent = outcome.generation == connection.receiver.generation

@@ -7,68 +7,6 @@ import SheafSync
 
 /// Local documents that other peers refuse for lack of write rights.
 extension Replicator {
-    // MARK: Refusals by the peer
-
-    /// Handles a notice of documents that the peer has refused.
-    func handleRefusal(_ notice: RefusedNotice, on connection: Connection) {
-        guard let key = connection.session.remote?.peerKey, let sender = connection.sender else {
-            return
-        }
-        let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
-            UInt64(notice.addresses.count))
-        guard
-            let commit = connection.isLimited
-                ? sender.commit(ofStep: notice.commit) : notice.commit
-        else { return }
-        // A peer can refuse only documents that it was sent.
-        guard !isTooMuch, commit <= sender.newestSent, count <= connection.exchange.refusableCount
-        else {
-            return
-        }
-        connection.exchange.refusableCount -= count
-        refusals.omit(notice.omitted, through: commit, of: key)
-        let known = peers[key]?.syncedUpTo ?? 0
-        for address in notice.addresses where sender.matcher.selects(for: address.collection) {
-            guard connection.access.isShared(address.collection),
-                let commits = try? refusedCommits(of: address, commit, after: known, on: connection)
-            else { continue }
-            refusals.add(
-                address, commits, RefusedWrite.Reason(notice.reason), of: key,
-                milliseconds: wallMilliseconds)
-        }
-    }
-
-    /// Returns the unacknowledged commits of a refused document, up to the commit of the notice.
-    ///
-    /// If the peer has acknowledged all of them, returns the last one. Returns nil if there are
-    /// none, if the document was evicted since, or if the peer may not read it.
-    private func refusedCommits(
-        of address: DocumentAddress, _ commit: CommitID, after known: CommitID,
-        on connection: Connection
-    ) throws(EngineError) -> [CommitID]? {
-        let snapshot = news.snapshot
-        guard let key = snapshot.key(of: address) else { return nil }
-        if let known = try snapshot.document(key, asOf: commit), let document = known,
-            !document.isTombstone
-        {
-            guard try connection.access.mayRead(document, key, address, snapshot.names) else {
-                return nil
-            }
-        }
-        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
-        var (commits, count): ([CommitID], Int) = ([], 0)
-        while count < DocumentSnapshot.maximumOperations,
-            let found = try onStorage({ () throws(StorageError) in try history.next() })
-        {
-            count += 1
-            guard found.operation.kind != .remove else { break }
-            guard found.commit <= commit else { continue }
-            guard found.commit > known || commits.isEmpty else { break }
-            if commits.last != found.commit { commits.append(found.commit) }
-        }
-        return commits.isEmpty ? nil : commits.reversed()
-    }
-
     /// Returns the refusal of a document by a peer; nil where there is none.
     func refusedWrite(of collection: String, _ id: Value, by key: [UInt8]) -> RefusedWrite? {
         guard let bytes = try? DocumentID.key(of: id) else { return nil }

@@ -54,6 +54,10 @@ extension Replicator {
         case .repair(let address): repairs.insert(address, for: key)
         case .unsendable(let address, let commits):
             recordUnsendable(address, commits, on: connection)
+        case .refused(let address, let commits, let reason):
+            refusals.add(address, commits, reason, of: key, milliseconds: wallMilliseconds)
+        case .refusedOmitted(let count, let commit):
+            refusals.omit(count, through: commit, of: key)
         case .compared(let snapshot, let sent):
             recordComparedRefusals(sent, snapshot, on: connection)
         case .acknowledged(let commit, let synced):

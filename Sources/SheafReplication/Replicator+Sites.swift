@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-package import SheafEngine
+import SheafEngine
 import SheafStatements
 import SheafStorage
 import SheafSync
@@ -10,68 +10,9 @@ import SheafTransport
 extension Replicator {
     /// Minimum time before another peer with the same key replaces a connection, in nanoseconds.
     static let turn: UInt64 = 5_000_000_000
-    /// Maximum number of logged documents that could not be moved to another site.
-    private static let maximumUnmovedMessages = 16
     private static let contested = "another peer with the same key is connected"
 
-    /// Logs that a peer has writes of this store that the store itself lacks.
-    func logMissingWrites(knownBy connection: Connection) {
-        guard let key = connection.session.remote?.peerKey else { return }
-        queries.log?.write(
-            .error,
-            "a peer has writes of this store that the store lacks: an older state was restored, or a copy of the "
-                + "store is in use; the store changes its site",
-            ["peer": PeerKey(unchecked: key).description])
-    }
-
     // MARK: Lost writes
-
-    /// Logs why writes of this store could not be moved to another site.
-    func logUnmoved(_ outcome: WriteJob.Outcome) {
-        if outcome.isSeparation, let error = outcome.error {
-            queries.log?.write(
-                .error,
-                "the store cannot change its site; it tries again when a peer reports a write that the store lacks",
-                ["reason": "\(error)"])
-        }
-        for document in outcome.unmoved.prefix(Self.maximumUnmovedMessages) {
-            queries.log?.write(
-                .error,
-                "a document cannot be assigned to the new site of this store: if it is sent, writes to it that peers "
-                    + "have and this store lacks are lost; run sheaf verify, and copy the readable part to "
-                    + "another store with sheaf salvage",
-                [
-                    "documents": "\(outcome.unmoved.count)", "reason": "\(document.reason)",
-                ].merging(document.address?.logFields ?? [:]) { $1 })
-        }
-    }
-
-    /// Logs the documents with lost writes, by outcome.
-    package func record(_ lostWrites: LostWrites) {
-        if let first = lostWrites.kept.first {
-            queries.log?.write(
-                .warning,
-                "documents have kept writes that their store has lost: an older state of it was restored, "
-                    + "or a copy of it is in use",
-                first.logFields.merging(["documents": "\(lostWrites.kept.count)"]) { $1 })
-        }
-        if let first = lostWrites.removed.first {
-            queries.log?.write(
-                .warning,
-                "additions to counters are lost: their store has lost them and has added "
-                    + "to the same counters since",
-                first.logFields.merging(["documents": "\(lostWrites.removed.count)"]) { $1 })
-        }
-        if let first = lostWrites.unmoved.first, let address = first.address {
-            queries.log?.write(
-                .error,
-                "a document has no room for writes that their store has lost: they are missing, or "
-                    + "counted twice",
-                address.logFields.merging([
-                    "documents": "\(lostWrites.unmoved.count)", "reason": "\(first.reason)",
-                ]) { $1 })
-        }
-    }
 
     /// Reports a write that the peer's store has lost, so that the store changes its site.
     func reportLostWrite(_ time: HybridTime, to connection: Connection) {
@@ -88,7 +29,7 @@ extension Replicator {
         guard message.site == queries.documents.site,
             let time = queries.documents.uniqueThrough(message.time)
         else { return }
-        logMissingWrites(knownBy: connection)
+        queries.log?.writeMissingWrites(knownBy: connection.session.remote?.peerKey)
         emit(
             .write(
                 WriteJob(

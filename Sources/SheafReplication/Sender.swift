@@ -18,6 +18,10 @@ struct Sender {
         case repair(DocumentAddress)
         /// The peer wants a document whose local commits this peer may not send.
         case unsendable(DocumentAddress, [CommitID])
+        /// The peer refuses a document, of which it lacks local commits.
+        case refused(DocumentAddress, [CommitID], RefusedWrite.Reason)
+        /// The peer refuses a number of documents without naming them.
+        case refusedOmitted(UInt64, through: CommitID)
         /// The peer has reconciled its subscription with a snapshot; `sent` was sent before.
         case compared(DocumentSnapshot, sent: CommitID)
         /// The peer has acknowledged a commit, and has all of its documents up to `synced`.

@@ -87,6 +87,59 @@ extension Sender {
     }
 }
 
+/// Local documents that the peer refuses for lack of rights.
+extension Sender {
+    /// Handles a notice of documents that the peer has refused.
+    mutating func handleRefusal(
+        _ notice: RefusedNotice, _ context: PeerContext, on exchange: inout DocumentExchange
+    ) {
+        let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
+            UInt64(notice.addresses.count))
+        guard let commit = context.isLimited ? commit(ofStep: notice.commit) : notice.commit
+        else { return }
+        // A peer can refuse only documents that it was sent.
+        guard !isTooMuch, commit <= newestSent, count <= exchange.refusableCount else { return }
+        exchange.refusableCount -= count
+        emit(.refusedOmitted(notice.omitted, through: commit))
+        for address in notice.addresses where matcher.selects(for: address.collection) {
+            guard context.access.isShared(address.collection),
+                let commits = try? refusedCommits(of: address, through: commit, context)
+            else { continue }
+            emit(.refused(address, commits, RefusedWrite.Reason(notice.reason)))
+        }
+    }
+
+    /// Returns the unacknowledged commits of a refused document, up to the commit of the notice.
+    ///
+    /// If the peer has acknowledged all of them, returns the last one. Returns nil if there are
+    /// none, if the document was evicted since, or if the peer may not read it.
+    private func refusedCommits(
+        of address: DocumentAddress, through commit: CommitID, _ context: PeerContext
+    ) throws(EngineError) -> [CommitID]? {
+        let snapshot = context.snapshot
+        guard let key = snapshot.key(of: address) else { return nil }
+        if let known = try snapshot.document(key, asOf: commit), let document = known,
+            !document.isTombstone
+        {
+            guard try context.access.mayRead(document, key, address, snapshot.names) else {
+                return nil
+            }
+        }
+        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
+        var (commits, count): ([CommitID], Int) = ([], 0)
+        while count < DocumentSnapshot.maximumOperations,
+            let found = try onStorage({ () throws(StorageError) in try history.next() })
+        {
+            count += 1
+            guard found.operation.kind != .remove else { break }
+            guard found.commit <= commit else { continue }
+            guard found.commit > context.syncedUpTo || commits.isEmpty else { break }
+            if commits.last != found.commit { commits.append(found.commit) }
+        }
+        return commits.isEmpty ? nil : commits.reversed()
+    }
+}
+
 extension PeerContext {
     /// Whether this peer has no right to send a document that the queries of the peer select.
     func isUnsendable(
