@@ -37,7 +37,8 @@ extension Replicator {
         var isLimited: Bool { access.isLimited }
         /// Whether work for the peer remains for the next iteration.
         var isUnfinished: Bool {
-            sender?.hasMore == true || sender?.preparation != nil || hasUnsettled
+            sender?.hasMore == true || sender?.preparation != nil
+                || (sender != nil && !receiver.disputed.isSettled)
                 || sender?.limited.isJudging == true
         }
 

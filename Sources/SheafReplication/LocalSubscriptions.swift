@@ -16,3 +16,9 @@ struct LocalSubscriptions {
     /// Replication cursors with the epochs of their validity, by peer key.
     var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
 }
+
+/// A subscription of this peer that the rate limiter delays.
+struct DelayedSubscription {
+    let turn: UInt64
+    var complete: [DocumentAddress]
+}

@@ -4,6 +4,7 @@ import SheafQuery
 import SheafStatements
 import SheafStorage
 import SheafSync
+import SheafSystem
 
 /// The store and the peer of one connection, as an event finds them.
 ///
@@ -15,7 +16,8 @@ struct PeerContext {
     let lengths: Replicator.Lengths
     /// The time of the event.
     let now: UInt64
-    /// The random number of the connection in the local hello.
+    /// The number of the connection, and its random number in the local hello.
+    let connection: UInt64
     let nonce: UInt64
     /// The rights of the peer.
     let access: PeerAccess
@@ -23,6 +25,8 @@ struct PeerContext {
     let limitedPeer: LimitedPeer?
     /// Evaluation units left in this iteration for the queries of all peers.
     let slice: EvaluationSlice
+    /// Flag that cancels query evaluation when the peer stops.
+    let evaluationStop: EvaluationStop
     /// The subscription of this peer.
     let subscriptions: LocalSubscriptions
     /// Local documents that peers refuse, and the key of this peer in that table.

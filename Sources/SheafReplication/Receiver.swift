@@ -5,7 +5,28 @@ import SheafStorage
 import SheafSync
 
 /// The receiving half of one connection: the local subscription, and the documents received for it.
+///
+/// Each event gets the `PeerContext`, and writes to the session of the `DocumentExchange`; what
+/// else it causes are effects, which the replicator performs after each event.
 struct Receiver {
+    /// A consequence of an event outside of the connection.
+    enum Effect {
+        /// Writes received batches, and reports the outcome to `finish`.
+        case write([PreparedStep])
+        /// An empty batch needs no write; this is its outcome.
+        case written(WriteJob.Outcome)
+        /// Subscribes again, and requests these documents complete.
+        case renew(complete: [DocumentAddress])
+        /// Subscribes again without a cursor.
+        case reconcile
+        /// All documents up to a remote commit were received.
+        case cursor(UInt64)
+        /// The peer has older states of documents; they are sent once a local commit is durable.
+        case repair([WriteJob.OutdatedDocument], after: CommitID?)
+        /// Documents had arrived from another peer before.
+        case repetition
+    }
+
     var generation: UInt64 = 0
     var epoch: UInt64 = 0
     /// Documents of the partially received batch.
@@ -26,7 +47,7 @@ struct Receiver {
     /// The check of queries with LIMIT that follows a reconciliation.
     var rankCheck: RankCheck?
     /// The subscription that the rate limiter delays.
-    var delayedSubscription: Replicator.DelayedSubscription?
+    var delayedSubscription: DelayedSubscription?
     /// Factor by which a reconciliation exceeds the LIMIT of queries.
     var rankFactor = 1
     /// Documents that must be received complete before other documents can be written.
@@ -43,14 +64,27 @@ struct Receiver {
     var reviewed: Set<SubscribedQuery> = []
     /// The local commit of the version list that was last reconciled.
     var listed = CommitID.max
-    /// Differing documents that this peer may not send, with the commits that wrote them.
-    var disputed: [DocumentAddress: [CommitID]] = [:]
-    /// Disputed documents that the peer has not sent, in reverse order; its queries decide on them.
-    var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
-    /// Documents that the peer sent without a write of this store.
-    ///
-    /// The value is the local commit that must be durable before the document is reviewed.
-    var lacking: [DocumentAddress: CommitID] = [:]
+    /// Differing documents that this peer may not send, and local writes that the peer lacks.
+    var disputed = DisputedDocuments()
+    private var effects: [Effect] = []
+    /// Number of effects already returned.
+    private var returnedCount = 0
+
+    // MARK: Effects
+
+    mutating func emit(_ effect: Effect) {
+        effects.append(effect)
+    }
+
+    /// Removes and returns the next effect.
+    mutating func nextEffect() -> Effect? {
+        guard returnedCount < effects.count else {
+            (effects, returnedCount) = ([], 0)
+            return nil
+        }
+        returnedCount += 1
+        return effects[returnedCount - 1]
+    }
 
     // MARK: Subscriptions
 
@@ -105,29 +139,5 @@ struct Receiver {
         guard count > 0 else { return nil }
         defer { written.removeFirst(count) }
         return written[count - 1].commit
-    }
-
-    // MARK: Documents that this peer may not send
-
-    /// Moves durable documents from `lacking` to `unsettled`, unless others are unsettled.
-    ///
-    /// `commits` returns the local commits of a document that this peer may not send; nil drops it.
-    mutating func reviewLacking(
-        through durable: CommitID, _ commits: (DocumentAddress) -> [CommitID]?
-    ) {
-        guard !lacking.isEmpty, unsettled.isEmpty else { return }
-        let ready = lacking.filter { $0.value <= durable }.keys.sorted(by: <)
-        for address in ready {
-            lacking[address] = nil
-            guard let commits = commits(address) else { continue }
-            unsettled.append((address, commits))
-        }
-    }
-
-    /// Removes disputed documents whose content the peer has sent.
-    mutating func removeDisputed(_ covered: Set<DocumentAddress>) {
-        guard !covered.isEmpty else { return }
-        for address in covered { disputed[address] = nil }
-        unsettled.removeAll { covered.contains($0.key) }
     }
 }

@@ -49,14 +49,9 @@ extension Replicator {
     func follow(_ connection: Connection) {
         connection.isChanged = false
         guard connection.session.isOpen else { return }
-        write(connection)
-        if let commit = acknowledge(connection) {
-            checkAnnounced(connection)
-            checkRanks(connection, through: commit)
-        }
-        checkAnnounced(connection)
+        advanceReceiver(of: connection)
         connection.sender?.queueDurableRepairs(through: news.snapshot.log.commit)
-        reviewLacking(connection)
+        reviewDisputed(on: connection)
         let newest = news.snapshot.log.commit
         if connection.sender?.isDue(through: newest, isLimited: connection.isLimited) == true {
             send(connection)
@@ -75,8 +70,14 @@ extension Replicator {
                 .ended(closeMessage, isRemote: connection.session.isEndedRemotely))
         case .greeted(let hello): greet(connection, hello)
         case .listOwn(let generation): listOwn(connection, generation)
-        case .apply(let step): apply(step, from: connection)
-        case .announced(let message): announced(message, on: connection)
+        case .apply(let step):
+            runReceiver(of: connection) { receiver, context, exchange in
+                receiver.receive(step, context, on: &exchange)
+            }
+        case .announced(let message):
+            runReceiver(of: connection) { receiver, context, exchange in
+                receiver.receive(message, context, on: &exchange)
+            }
         case .announceOnly: announceFromNowOn(on: connection)
         case .subscribed(let request): subscribed(connection, request)
         case .listMatches: listMatches(connection, in: news.snapshot)
@@ -88,7 +89,8 @@ extension Replicator {
             runSender(of: connection) { sender, context, exchange in
                 sender.handleRefusal(notice, context, on: &exchange)
             }
-        case .differing(let addresses): recordDiffering(addresses, on: connection)
+        case .differing(let addresses):
+            connection.receiver.disputed.recordDiffering(addresses, context(of: connection))
         case .lostWrite(let message): processLostWrite(message, on: connection)
         case .changedSite(let site): record(site, of: connection)
         case .pauses(let known): addPauses(known, from: connection)

@@ -15,6 +15,14 @@ extension Replicator {
 
     // MARK: Documents that this peer may not send
 
+    /// Records local commits that contain writes this peer has no right to send.
+    func recordUnsendable(
+        _ address: DocumentAddress, _ commits: [CommitID], on connection: Connection
+    ) {
+        guard let key = connection.session.remote?.peerKey else { return }
+        refusals.add(address, commits, .ownGrant, of: key, milliseconds: wallMilliseconds)
+    }
+
     /// Records that the peer has reconciled its subscription with a local snapshot.
     ///
     /// `sent` is the commit of the last batch before that snapshot.

@@ -25,8 +25,10 @@ extension Replicator {
     func context(of connection: Connection) -> PeerContext {
         let key = connection.session.remote?.peerKey ?? []
         return PeerContext(
-            queries: queries, news: news, lengths: lengths, now: now, nonce: connection.nonce,
+            queries: queries, news: news, lengths: lengths, now: now,
+            connection: connection.number, nonce: connection.nonce,
             access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
+            evaluationStop: evaluationStop,
             subscriptions: subscriptions, refusals: refusals, key: key,
             syncedUpTo: peers[key]?.syncedUpTo ?? 0, listed: connection.receiver.listed)
     }

@@ -142,7 +142,7 @@ extension Replicator {
                 connection.sender?.isAwake = true
                 follow(connection)
             }
-            resolveDisputed(on: connection)
+            settleDisputed(on: connection)
             if transfer[connection.number].isCheckingProofs { answerProofs(on: connection) }
             settle(connection)
             if slice.isOver, !wasOver { lastSlicedConnection = connection.number }

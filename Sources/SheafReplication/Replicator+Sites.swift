@@ -14,15 +14,6 @@ extension Replicator {
 
     // MARK: Lost writes
 
-    /// Reports a write that the peer's store has lost, so that the store changes its site.
-    func reportLostWrite(_ time: HybridTime, to connection: Connection) {
-        connection.session.report(LostWrite(site: connection.exchange.sites.peer, time: time))
-        fail(
-            connection, .lostWrite,
-            "this peer has writes of that store that the store lacks: an older state was restored, "
-                + "or a copy of the store is in use")
-    }
-
     /// Changes the site of this store, since a peer has a write that the store lacks.
     func processLostWrite(_ message: LostWrite, on connection: Connection) {
         // Implausible reports are ignored: the site changes at most once per opening of the store.
@@ -99,13 +90,6 @@ extension Replicator {
             return
         }
         connection.exchange.sites.recordKnown(reported)
-    }
-
-    /// Reports pauses that the peer may lack, before it is sent documents.
-    func reportPauses(on connection: Connection) {
-        for known in connection.exchange.sites.drainUnreported(of: queries.documents) {
-            connection.session.report(known)
-        }
     }
 
     // MARK: Two peers with one key

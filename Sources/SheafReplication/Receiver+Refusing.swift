@@ -8,29 +8,29 @@ import SheafTransport
 /// Documents that a peer may not write, which are skipped and reported to the peer.
 ///
 /// A write that only a hidden document forbids is not reported (`receiveHidden`).
-extension Replicator {
+extension Receiver {
     /// Logs the skipped documents of a peer, and reports them to it.
-    func refuse(_ outcome: WriteJob.Outcome, from connection: Connection) {
-        guard let first = outcome.refused.first, let key = connection.session.remote?.peerKey else {
-            return
-        }
-        let reported = outcome.refused.filter { connection.access.isShared($0.address.collection) }
-        queries.log?.write(
+    func refuse(
+        _ outcome: WriteJob.Outcome, _ context: PeerContext, on exchange: inout DocumentExchange
+    ) {
+        guard let first = outcome.refused.first else { return }
+        let reported = outcome.refused.filter { context.access.isShared($0.address.collection) }
+        context.queries.log?.write(
             .warning, "a peer has sent documents that it may not write; they were skipped",
             [
-                "peer": PeerKey(unchecked: key).description,
+                "peer": PeerKey(unchecked: context.key).description,
                 "documents": "\(outcome.refused.count)", "reported": "\(reported.count)",
             ].merging(first.address.logFields) { $1 })
         // All documents of an older subscription are sent again.
-        guard outcome.generation == connection.receiver.generation else { return }
-        report(reported, on: connection)
+        guard outcome.generation == generation else { return }
+        report(reported, on: &exchange)
     }
 
     /// Sends the notices, each with the documents of one commit and one reason.
     ///
     /// The last notices may be lost with the connection. Only peers with limited rights are refused
     /// documents; they reconcile at each connection, after which the notices are sent again.
-    private func report(_ refused: [WriteJob.Refused], on connection: Connection) {
+    private func report(_ refused: [WriteJob.Refused], on exchange: inout DocumentExchange) {
         guard !refused.isEmpty else { return }
         let named = refused.prefix(SyncLimits.refusedOfJob)
         var rest = named[...]
@@ -42,15 +42,15 @@ extension Replicator {
                     && length < SyncLimits.frameLength / 2
             }
             rest = rest.dropFirst(part.count)
-            connection.session.report(
+            exchange.session.report(
                 RefusedNotice(
-                    generation: connection.receiver.generation, commit: first.commit, first.reason,
+                    generation: generation, commit: first.commit, first.reason,
                     part.map(\.address)))
         }
         guard let last = refused.last, refused.count > named.count else { return }
-        connection.session.report(
+        exchange.session.report(
             RefusedNotice(
-                generation: connection.receiver.generation, commit: last.commit, last.reason,
+                generation: generation, commit: last.commit, last.reason,
                 omitted: UInt64(refused.count - named.count), []))
     }
 }

@@ -1,0 +1,121 @@
+package import SheafDocument
+import SheafEngine
+import SheafQuery
+import SheafStatements
+import SheafStorage
+import SheafSync
+
+/// The subscriptions of this peer at remote peers.
+///
+/// Each subscription costs the remote peer a scan of its documents, so both sides limit the rate in
+/// the same way. A subscriber delays itself until its limit permits the subscription. A peer that
+/// does not is delayed by the other side, and finally disconnected.
+extension Replicator {
+    /// Replaces the subscription of this peer.
+    package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
+        var tally = SubscriptionTally()
+        for query in queries { try tally.add(query) }
+        // A query that another one covers would cost the remote peer time without a benefit.
+        let queries = SubscriptionQuery.effective(queries)
+        let wire = queries.map(\.wire)
+        guard wire != subscriptions.wire else { return }
+        let known = Set(subscriptions.wire)
+        let isWider = !wire.allSatisfy { known.contains($0) }
+        subscriptions.wire = wire
+        subscriptions.queries = queries
+        subscriptions.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
+        if isWider { subscriptions.epoch += 1 }
+        for connection in orderedConnections where connection.session.isOpen {
+            renewSubscription(connection)
+        }
+        pump()
+    }
+
+    /// Requests again the evicted documents that match the subscription.
+    func requestEvicted() {
+        var isConcerned = false
+        var evicted: [EvictedDocument] = []
+        for commit in news.fresh {
+            // Documents that were received again are included: their states may be older or newer.
+            for change in commit.changes where change.isEvicted {
+                guard let before = change.before else { continue }
+                if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
+                    refusals.remove(address)
+                }
+                // Other peers may still have a document whose tombstone was collected locally.
+                if before.isTombstone { news.recordCollection(at: commit.number) }
+                if let address = news.snapshot.address(of: change.key.bytes),
+                    subscriptions.matcher?.selects(for: address.collection) ?? false
+                {
+                    isConcerned = true
+                    evicted.append(
+                        EvictedDocument(
+                            key: change.key.bytes, address: address, before: before))
+                }
+            }
+        }
+        guard isConcerned else { return }
+        subscriptions.epoch += 1
+        subscriptions.evictionCount += 1
+        for connection in orderedConnections
+        where connection.session.isOpen && context(of: connection).isConcerned(by: evicted) {
+            renewSubscription(connection)
+        }
+    }
+
+    /// Subscribes at the remote peer, immediately or when the rate limiter permits it.
+    func renewSubscription(_ connection: Connection, complete: [DocumentAddress] = []) {
+        guard connection.session.isOpen else { return }
+        // An empty subscription is sent only if it replaces another one.
+        guard !subscriptions.queries.isEmpty || connection.receiver.generation > 0 else { return }
+        // A peer with limited rights must not observe evictions of documents that it may not read.
+        let epoch =
+            connection.isLimited
+            ? subscriptions.epoch &- subscriptions.evictionCount : subscriptions.epoch
+        // The credit of discarded batches is granted again, too.
+        connection.session.grant(connection.receiver.renew(epoch))
+        subscribe(connection, complete: complete)
+    }
+
+    func sendSubscription(_ connection: Connection, complete: [DocumentAddress]) {
+        guard let hello = connection.session.remote, connection.session.isOpen else { return }
+        // Collections that are not shared are not requested.
+        let shared = subscriptions.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
+        var cursor: Cursor?
+        if let known = subscriptions.cursors[hello.peerKey], known.epoch == subscriptions.epoch,
+            known.cursor.log == hello.log, !connection.isLimited
+        {
+            // Documents whose addresses do not fit in one frame are found by reconciliation.
+            if Subscribe.fits(complete: complete) { cursor = known.cursor }
+        }
+        connection.receiver.reached = cursor?.commit ?? 0
+        connection.session.subscribe(
+            Subscribe(
+                generation: connection.receiver.generation, shared,
+                at: connection.isLimited
+                    ? connection.exchange.reserveStepNumber() : news.snapshot.log.commit,
+                from: cursor,
+                complete: cursor == nil ? [] : complete))
+    }
+
+    // MARK: Rate limits
+
+    /// Subscribes now or when the limit permits it; until then, received batches are ignored.
+    func subscribe(_ connection: Connection, complete: [DocumentAddress]) {
+        if connection.receiver.delayedSubscription != nil {
+            connection.receiver.delayedSubscription?.complete += complete
+            return
+        }
+        let turn = rateLimiters.subscribe(at: connection.session.remote?.peerKey, now)
+        guard turn > now else { return sendSubscription(connection, complete: complete) }
+        connection.receiver.delayedSubscription = DelayedSubscription(
+            turn: turn, complete: complete)
+    }
+
+    func applyRateLimits(_ connection: Connection) {
+        if let due = connection.receiver.delayedSubscription, due.turn <= now {
+            connection.receiver.delayedSubscription = nil
+            sendSubscription(connection, complete: due.complete)
+        }
+    }
+}
