@@ -21,7 +21,7 @@ struct DisputedDocuments {
 
     /// Whether no document waits for the queries of the peer.
     var isSettled: Bool { unsettled.isEmpty }
-    /// Whether some documents are to be reviewed or settled.
+    /// Whether some documents wait for a review or for the queries of the peer.
     var isPending: Bool { !unsettled.isEmpty || !lacking.isEmpty }
     /// Whether `review` may have an effect.
     var isReviewDue: Bool { unsettled.isEmpty && !lacking.isEmpty }

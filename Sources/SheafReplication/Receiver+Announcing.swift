@@ -19,12 +19,14 @@ extension Receiver {
         }
         guard message.generation == generation else { return }
         // Beyond the limit, the documents are requested and the announcements discarded.
-        guard announced.add(message, at: context.now) else { return emit(.renew(complete: [])) }
+        guard announced.add(message, at: context.now) else {
+            return effects.append(.renew(complete: []))
+        }
         repair(context.snapshot.outdated(in: message))
     }
 
     private mutating func repair(_ outdated: [WriteJob.OutdatedDocument]) {
-        if !outdated.isEmpty { emit(.repair(outdated, after: nil)) }
+        if !outdated.isEmpty { effects.append(.repair(outdated, after: nil)) }
     }
 
     /// Acknowledges announcements whose documents, received from other peers, are durable.

@@ -53,7 +53,7 @@ extension Receiver {
             // An empty batch needs no write, but documents of an earlier connection may not be
             // durable yet.
             let last = context.queries.documents.store.lastCommit
-            return emit(.written(.nothing(step, on: context.connection, after: last)))
+            return effects.append(.written(.nothing(step, on: context.connection, after: last)))
         }
         waiting.append(
             PreparedStep(
@@ -93,7 +93,7 @@ extension Receiver {
     ) throws(EngineError) {
         if let steps = beginWriting() {
             exchange.session.withholdLongCredit(true)
-            emit(.write(steps))
+            effects.append(.write(steps))
         }
         let commit = removeDurable(through: context.snapshot.log.commit)
         if let commit { exchange.session.acknowledge(commit: commit, of: generation) }
@@ -110,7 +110,9 @@ extension Receiver {
         exchange.session.withholdLongCredit(false)
         refuse(outcome, context, on: &exchange)
         if let time = outcome.lostByPeer { return reportLostWrite(time, on: &exchange) }
-        if !outcome.outdated.isEmpty { emit(.repair(outcome.outdated, after: outcome.lastCommit)) }
+        if !outcome.outdated.isEmpty {
+            effects.append(.repair(outcome.outdated, after: outcome.lastCommit))
+        }
         let isCurrent = outcome.generation == generation
         if isCurrent, let applied = outcome.applied { recordApplied(applied, outcome) }
         disputed.remove(outcome.covered)
@@ -121,7 +123,7 @@ extension Receiver {
             // All missing documents are requested together; the earlier ones would arrive as deltas
             // again.
             missing.formUnion(outcome.gaps)
-            emit(.renew(complete: missing.sorted(by: <)))
+            effects.append(.renew(complete: missing.sorted(by: <)))
         }
     }
 
@@ -137,13 +139,13 @@ extension Receiver {
         }
         hasCaughtUp = true
         missing = []
-        if outcome.hasRepetition { emit(.repetition) }
+        if outcome.hasRepetition { effects.append(.repetition) }
     }
 
     /// Advances the replication cursor to `commit`.
     mutating func advanceCursor(to commit: UInt64) {
         reached = commit
-        emit(.cursor(commit))
+        effects.append(.cursor(commit))
     }
 
     // MARK: Failures

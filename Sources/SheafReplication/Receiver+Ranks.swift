@@ -34,6 +34,6 @@ extension Receiver {
             return
         }
         rankFactor *= 2
-        emit(.reconcile)
+        effects.append(.reconcile)
     }
 }

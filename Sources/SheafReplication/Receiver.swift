@@ -66,25 +66,7 @@ struct Receiver {
     var listed = CommitID.max
     /// Differing documents that this peer may not send, and local writes that the peer lacks.
     var disputed = DisputedDocuments()
-    private var effects: [Effect] = []
-    /// Number of effects already returned.
-    private var returnedCount = 0
-
-    // MARK: Effects
-
-    mutating func emit(_ effect: Effect) {
-        effects.append(effect)
-    }
-
-    /// Removes and returns the next effect.
-    mutating func nextEffect() -> Effect? {
-        guard returnedCount < effects.count else {
-            (effects, returnedCount) = ([], 0)
-            return nil
-        }
-        returnedCount += 1
-        return effects[returnedCount - 1]
-    }
+    var effects = EffectQueue<Effect>()
 
     // MARK: Subscriptions
 

@@ -25,7 +25,7 @@ extension Replicator {
         } catch {
             failure = error
         }
-        while let effect = connection.receiver.nextEffect() { perform(effect, of: connection) }
+        while let effect = connection.receiver.effects.next() { perform(effect, of: connection) }
         if let failure { return failReading(connection, failure) }
         if !connection.session.isOpen { settle(connection) }
     }

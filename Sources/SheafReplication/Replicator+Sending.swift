@@ -29,7 +29,7 @@ extension Replicator {
             failure = error
         }
         statistics.documentsSent += connection.exchange.drainSentCount()
-        while let effect = connection.sender?.nextEffect() { perform(effect, of: connection) }
+        while let effect = connection.sender?.effects.next() { perform(effect, of: connection) }
         if let failure { return failSending(connection, failure) }
         if !connection.session.isOpen { settle(connection) }
     }

@@ -207,7 +207,7 @@ extension Sender {
             context.limitedPeer?.recordRepaired(step.repairs.subtracting(again))
         }
         acknowledged = max(acknowledged, last.commit)
-        emit(.acknowledged(last.commit, synced: last.commit))
+        effects.append(.acknowledged(last.commit, synced: last.commit))
         recordSyncedIfIdle(context)
     }
 
@@ -218,6 +218,6 @@ extension Sender {
         else { return }
         acknowledged = context.snapshot.log.commit
         // Batches that repeat documents have the number that follows the commit.
-        emit(.acknowledged(acknowledged + 1, synced: acknowledged))
+        effects.append(.acknowledged(acknowledged + 1, synced: acknowledged))
     }
 }

@@ -73,7 +73,7 @@ extension Sender {
                 .protocolBroken, "a part was requested without a reconciliation")
         }
         // Documents of a part can be refused before the last batch is sent.
-        if parts == nil { emit(.compared(snapshot, sent: sent)) }
+        if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
         let number = parts?.number ?? exchange.nextStepNumber()
         parts = (snapshot.log.commit, number)
         outgoing = Outgoing(
@@ -154,7 +154,7 @@ extension Sender {
         case .some(let addresses, _), .part(let addresses):
             wanted = Outgoing.Documents(addresses, in: snapshot)
         }
-        if parts == nil { emit(.compared(snapshot, sent: sent)) }
+        if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
         isStreaming = true
         guard !isListOutdated else {
             isListOutdated = false

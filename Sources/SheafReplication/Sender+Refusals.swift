@@ -35,7 +35,7 @@ extension Sender {
         else { return }
         for state in [written.document, change.before]
         where try wanted.matches(state, key: key, in: address.collection, snapshot.names) {
-            emit(.unsendable(address, [commit]))
+            effects.append(.unsendable(address, [commit]))
         }
     }
 
@@ -56,7 +56,7 @@ extension Sender {
         }
         let commits = try snapshot.localCommits(
             of: key, after: since, context.queries.documents.ownSites)
-        if !commits.isEmpty { emit(.unsendable(address, commits)) }
+        if !commits.isEmpty { effects.append(.unsendable(address, commits)) }
     }
 
     /// Records documents last written locally that the peer wants and this peer may not send.
@@ -81,7 +81,7 @@ extension Sender {
                 of: key, after: isCompared ? context.listed : 0,
                 context.queries.documents.ownSites)
             if let newest = try snapshot.newestCommit(of: key), commits.last == newest {
-                emit(.unsendable(address, context.unacknowledged(commits)))
+                effects.append(.unsendable(address, context.unacknowledged(commits)))
             }
         }
     }
@@ -100,12 +100,12 @@ extension Sender {
         // A peer can refuse only documents that it was sent.
         guard !isTooMuch, commit <= newestSent, count <= exchange.refusableCount else { return }
         exchange.refusableCount -= count
-        emit(.refusedOmitted(notice.omitted, through: commit))
+        effects.append(.refusedOmitted(notice.omitted, through: commit))
         for address in notice.addresses where matcher.selects(for: address.collection) {
             guard context.access.isShared(address.collection),
                 let commits = try? refusedCommits(of: address, through: commit, context)
             else { continue }
-            emit(.refused(address, commits, RefusedWrite.Reason(notice.reason)))
+            effects.append(.refused(address, commits, RefusedWrite.Reason(notice.reason)))
         }
     }
 

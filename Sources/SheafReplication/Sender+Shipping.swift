@@ -247,7 +247,7 @@ extension Sender {
         _ context: PeerContext
     ) {
         guard !context.refusals.isEmpty, context.refusals.has(context.key) else { return }
-        emit(
+        effects.append(
             .sentAgain(DocumentAddress(collection: collection, id: Array(id)), with: commit))
     }
 
@@ -256,6 +256,7 @@ extension Sender {
         guard !context.isLimited else { return recordSentToLimited(outgoing) }
         guard !outgoing.complete.isEmpty else { return }
         let commit = outgoing.snapshot.log.commit
-        emit(.sentRepairs(outgoing.complete, with: outgoing.isRepeated ? commit + 1 : commit))
+        effects.append(
+            .sentRepairs(outgoing.complete, with: outgoing.isRepeated ? commit + 1 : commit))
     }
 }

@@ -78,35 +78,17 @@ struct Sender {
     /// Deliveries that the peer has not acknowledged.
     var deliveries: [Delivery] = []
 
-    private var effects: [Effect] = []
-    /// Number of effects already returned.
-    private var returnedCount = 0
+    var effects = EffectQueue<Effect>()
 
     init(generation: UInt64, _ matcher: SubscriptionMatcher, from remoteCommit: UInt64) {
         (self.generation, self.matcher, self.remoteCommit) = (generation, matcher, remoteCommit)
     }
 
-    // MARK: Effects
-
-    /// Runs an event, which may change the sender.
+    /// Runs an event; called on an optional sender, it changes that in place.
     mutating func run(
         _ event: (inout Sender) throws(EngineError) -> Void
     ) throws(EngineError) {
         try event(&self)
-    }
-
-    mutating func emit(_ effect: Effect) {
-        effects.append(effect)
-    }
-
-    /// Removes and returns the next effect.
-    mutating func nextEffect() -> Effect? {
-        guard returnedCount < effects.count else {
-            (effects, returnedCount) = ([], 0)
-            return nil
-        }
-        returnedCount += 1
-        return effects[returnedCount - 1]
     }
 
     // MARK: Subscriptions
@@ -192,7 +174,7 @@ struct Sender {
             let hasMatched = try? matcher.matches(
                 document.before, key: key, in: document.address.collection, snapshot.names)
             guard hasMatched != true else { continue }
-            emit(.repair(document.address))
+            effects.append(.repair(document.address))
             queueRepair(of: document.address, after: localCommit, durable: snapshot.log.commit)
         }
     }
