@@ -38,7 +38,7 @@ final class MeshPeer {
     /// The published metadata, as JSON.
     var metadata = Array("{}".utf8)
     private let source: SeededSource
-    private let lengths: Replicator.Lengths
+    private let limits: ReplicatorLimits
     /// The rights of the peer at all other peers; nil: unlimited.
     let rights: PeerRights?
     /// Whether the frames of the peer are mangled.
@@ -55,9 +55,9 @@ final class MeshPeer {
     static let database = Hello.DatabaseID(low: 1, high: 2)
 
     init(
-        _ number: Int, seed: UInt64, _ member: MeshPlan.Member, _ lengths: Replicator.Lengths
+        _ number: Int, seed: UInt64, _ member: MeshPlan.Member, _ limits: ReplicatorLimits
     ) throws {
-        self.lengths = lengths
+        self.limits = limits
         self.number = number
         (rights, isStranger) = (member.rights, member.isStranger)
         source = SeededSource(seed: seed)
@@ -69,7 +69,7 @@ final class MeshPeer {
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
-        replicator = Self.makeReplicator(queries, key, attachments, lengths, source)
+        replicator = Self.makeReplicator(queries, key, attachments, limits, source)
     }
 
     /// Returns the maximum number of new documents in a listed commit, small for every other peer.
@@ -87,11 +87,11 @@ final class MeshPeer {
 
     private static func makeReplicator(
         _ queries: QueryEngine, _ key: [UInt8], _ attachments: AttachmentStore,
-        _ lengths: Replicator.Lengths, _ source: SeededSource
+        _ limits: ReplicatorLimits, _ source: SeededSource
     ) -> Replicator {
         Replicator(
             queries, Replicator.Identity(database: database, peerKey: key),
-            attachments: attachments, lengths: lengths, random: { source.next() })
+            attachments: attachments, limits: limits, random: { source.next() })
     }
 
     var documents: DocumentEngine { queries.documents }
@@ -106,7 +106,7 @@ final class MeshPeer {
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
-        replicator = Self.makeReplicator(queries, key, attachments, lengths, source)
+        replicator = Self.makeReplicator(queries, key, attachments, limits, source)
         durableCommit = documents.snapshot().log.commit
         appendedCommit = durableCommit
         try subscribe(subscriptions)

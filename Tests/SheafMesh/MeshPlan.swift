@@ -72,14 +72,14 @@ struct MeshPlan {
     var keepsGroups: Bool { !cutsSteps && wanted == SyncLimits.wantedDocuments }
 
     /// Limits so low that most batches have several parts, and are spilled to disk.
-    var lengths: Replicator.Lengths {
-        var lengths = Replicator.Lengths()
-        lengths.part = 300
-        lengths.inMemory = 1_000
-        lengths.wanted = wanted
-        lengths.evaluated = evaluated
-        if cutsSteps { lengths.step = 900 }
-        return lengths
+    var limits: ReplicatorLimits {
+        var limits = ReplicatorLimits()
+        limits.part = 300
+        limits.inMemory = 1_000
+        limits.wanted = wanted
+        limits.evaluated = evaluated
+        if cutsSteps { limits.step = 900 }
+        return limits
     }
 
     /// Draws a tree, so that all peers are connected, and some additional pairs.

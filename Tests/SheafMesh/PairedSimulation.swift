@@ -33,12 +33,12 @@ final class PairedSimulation {
             store = try StoreEngine(
                 opening: SimulatedVolume(seed: UInt64(number)), options: options)
             queries = try QueryEngine(opening: store, maximumListed: maximumListed)
-            var lengths = Replicator.Lengths()
-            lengths.part = 300
+            var limits = ReplicatorLimits()
+            limits.part = 300
             let drawn = SeededSource(seed: UInt64(number) + 100)
             replicator = Replicator(
                 queries, Replicator.Identity(database: MeshPeer.database, peerKey: key),
-                attachments: attachments, lengths: lengths, random: { drawn.next() })
+                attachments: attachments, limits: limits, random: { drawn.next() })
             try execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         }
 

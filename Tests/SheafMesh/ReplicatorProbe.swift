@@ -63,14 +63,14 @@ package final class ReplicatorProbe {
                 try Parser.parse("ALTER SYSTEM SET dql_restrict_subscriptions = false"))
         }
         let attachments = AttachmentStore(in: MemoryVolume())
-        var lengths = Replicator.Lengths()
-        (lengths.part, lengths.inMemory) = (300, 1_000)
-        if kind & 16 != 0 { lengths.evaluated = 100 }
+        var limits = ReplicatorLimits()
+        (limits.part, limits.inMemory) = (300, 1_000)
+        if kind & 16 != 0 { limits.evaluated = 100 }
         replicator = Replicator(
             queries,
             Replicator.Identity(
                 database: MeshPeer.database, peerKey: Array(repeating: 1, count: 32)),
-            attachments: attachments, lengths: lengths, random: { source.next() })
+            attachments: attachments, limits: limits, random: { source.next() })
         let hasRights = kind & 1 != 0
         writesLate = kind & 2 != 0
         scanner = MarkScanner(allowing: hasRights ? [] : nil, receivesOwnFrames: true)

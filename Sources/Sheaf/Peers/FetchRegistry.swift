@@ -54,7 +54,7 @@ final class FetchRegistry: Sendable {
     }
 
     /// Passes an update of an attachment to all its fetches; ends them unless it reports progress.
-    func record(_ id: AttachmentID, _ update: Replicator.FetchUpdate) {
+    func record(_ id: AttachmentID, _ update: FetchUpdate) {
         let affected = state.withLock { state in
             let affected = state.fetches.filter { $0.token.id == id }
             if case .progress = update { return affected }
@@ -65,7 +65,7 @@ final class FetchRegistry: Sendable {
     }
 
     private func event(
-        _ update: Replicator.FetchUpdate, _ token: AttachmentToken
+        _ update: FetchUpdate, _ token: AttachmentToken
     ) -> AttachmentFetch.Event {
         switch update {
         case .progress(let received, let length):

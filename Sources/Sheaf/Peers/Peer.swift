@@ -38,10 +38,10 @@ public final class Peer: Sendable {
             peerKey: configuration.key.bytes, isServer: configuration.isServer,
             name: configuration.deviceName)
         let presences = PresenceRegistry(identity)
-        var lengths = Replicator.Lengths()
-        lengths.receivedAttachments = max(0, configuration.attachmentQuota)
+        var limits = ReplicatorLimits()
+        limits.receivedAttachments = max(0, configuration.attachmentQuota)
         let unreachable = UnreachableAddresses(store.queries)
-        loop = PeerLoop(store, registry, fetches, presences, unreachable, lengths)
+        loop = PeerLoop(store, registry, fetches, presences, unreachable, limits)
         fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, registry, presences, loop, unreachable)
         connections = PeerConnections(loop, presence)

@@ -63,7 +63,7 @@ final class PeerLoop: Sendable {
     private let presence: PresenceRegistry
     private let unreachable: UnreachableAddresses
     private let thread = Mutex<Thread?>(nil)
-    private let lengths: Replicator.Lengths
+    private let limits: ReplicatorLimits
     private let evaluationStop = EvaluationStop()
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let maximumServed = 64
@@ -71,9 +71,9 @@ final class PeerLoop: Sendable {
     init(
         _ store: Store, _ registry: ReplicationRegistry, _ fetches: FetchRegistry,
         _ presence: PresenceRegistry,
-        _ unreachable: UnreachableAddresses, _ lengths: Replicator.Lengths
+        _ unreachable: UnreachableAddresses, _ limits: ReplicatorLimits
     ) {
-        self.lengths = lengths
+        self.limits = limits
         self.unreachable = unreachable
         self.presence = presence
         self.store = store
@@ -138,7 +138,7 @@ final class PeerLoop: Sendable {
 
     private func run(_ identity: Replicator.Identity) {
         let replicator = Replicator(
-            store.queries, identity, attachments: store.attachments, lengths: lengths,
+            store.queries, identity, attachments: store.attachments, limits: limits,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: any PeerConnection] = [:]
         while true {

@@ -10,10 +10,10 @@ struct AttachmentQuotaTests {
     private let rights = PeerRights(
         read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
 
-    private var smallQuota: Replicator.Lengths {
-        var lengths = Replicator.Lengths()
-        lengths.receivedAttachments = 300_000
-        return lengths
+    private var smallQuota: ReplicatorLimits {
+        var limits = ReplicatorLimits()
+        limits.receivedAttachments = 300_000
+        return limits
     }
 
     /// Creates a server with a quota of 300,000 bytes, a peer with three files, and a reader.

@@ -133,9 +133,9 @@ import Testing
     func `a deletion reaches a peer that received the document in an earlier part`(
         _ queries: [String]
     ) throws {
-        var lengths = Replicator.Lengths()
-        lengths.wanted = 7
-        let scene = try DocumentScene(2, lengths)
+        var limits = ReplicatorLimits()
+        limits.wanted = 7
+        let scene = try DocumentScene(2, limits)
         for id in 10..<20 {
             try scene.execute(
                 0, "INSERT INTO cars DOCUMENTS ({'_id': :id})", ["id": Value.integer(Int64(id))])

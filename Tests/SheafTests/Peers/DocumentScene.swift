@@ -51,7 +51,7 @@ final class DocumentScene {
         fileprivate(set) var newlyRefused: [RefusedWrite] = []
 
         fileprivate init(
-            _ number: Int, keyOf owner: Int, _ lengths: Replicator.Lengths, maximumRepairs: Int,
+            _ number: Int, keyOf owner: Int, _ limits: ReplicatorLimits, maximumRepairs: Int,
             history: UInt64, transactionLength: Int
         ) throws {
             (self.history, self.transactionLength) = (history, transactionLength)
@@ -62,7 +62,7 @@ final class DocumentScene {
             let stop = evaluationStop
             makeReplicator = { store in
                 Replicator(
-                    store.queries, identity, lengths: lengths, maximumRepairs: maximumRepairs,
+                    store.queries, identity, limits: limits, maximumRepairs: maximumRepairs,
                     evaluationStop: stop, random: { source.next() })
             }
             store = try SceneStore(
@@ -118,7 +118,7 @@ final class DocumentScene {
     private(set) var now: UInt64 = 1_000_000_000
 
     init(
-        _ count: Int, _ lengths: Replicator.Lengths = Replicator.Lengths(),
+        _ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits(),
         maximumRepairs: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000,
         transactionLengthOfFirst: Int = 1 << 30
     ) throws {
@@ -126,7 +126,7 @@ final class DocumentScene {
             let owner = number == 1 ? keyOfSecond : number
             nodes.append(
                 try Node(
-                    number, keyOf: owner, lengths, maximumRepairs: maximumRepairs,
+                    number, keyOf: owner, limits, maximumRepairs: maximumRepairs,
                     history: history,
                     transactionLength: number == 0 ? transactionLengthOfFirst : 1 << 30))
         }

@@ -88,9 +88,9 @@ struct EvaluationSliceTests {
     }
 
     @Test func `evaluation on a document spans several turns, and does not start over`() throws {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 1_000
-        let scene = try ReplicatorScene(lengths)
+        var limits = ReplicatorLimits()
+        limits.evaluated = 1_000
+        let scene = try ReplicatorScene(limits)
         try fill(scene, 5)
         let peer = scene.connect(2, at: 1)
         // Each query takes a turn.
@@ -106,9 +106,9 @@ struct EvaluationSliceTests {
 
     /// Checks that an interrupted commit does not start over with the commits before it.
     @Test func `commits without a match take several turns, and a later match is sent`() throws {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 1_000
-        let scene = try ReplicatorScene(lengths)
+        var limits = ReplicatorLimits()
+        limits.evaluated = 1_000
+        let scene = try ReplicatorScene(limits)
         let peer = scene.connect(2, at: 1)
         let queries = (0..<4).map {
             "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = -\($0)"
@@ -141,9 +141,9 @@ struct EvaluationSliceTests {
     func `listing, sending and catching up in slices deliver every document once`(query: String)
         throws
     {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 1_000
-        let scene = try ReplicatorScene(lengths)
+        var limits = ReplicatorLimits()
+        limits.evaluated = 1_000
+        let scene = try ReplicatorScene(limits)
         try fill(scene, 60)
         let peer = scene.connect(2, at: 1)
         try scene.subscribe(peer, [query], at: 1)

@@ -90,9 +90,9 @@ struct EvictionTests {
     func `documents evicted while a limited peer reconciles are sent by it again`(
         _ most: Int, _ partsBefore: Int
     ) throws {
-        var lengths = Replicator.Lengths()
-        lengths.wanted = most
-        let scene = try DocumentScene(2, lengths)
+        var limits = ReplicatorLimits()
+        limits.wanted = most
+        let scene = try DocumentScene(2, limits)
         for (number, ids) in [0..<20, 100..<101].enumerated() {
             try scene.subscribe(number, ["SELECT * FROM cars"])
             let cars = ids.map { "({'_id': \($0)})" }.joined(separator: ", ")

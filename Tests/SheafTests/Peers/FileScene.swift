@@ -31,20 +31,20 @@ final class FileScene {
         /// Effects that are not performed yet, oldest first.
         fileprivate var effects: [Replicator.Effect] = []
         fileprivate var isPerforming = false
-        private let lengths: Replicator.Lengths
+        private let limits: ReplicatorLimits
 
-        fileprivate init(_ number: Int, _ lengths: Replicator.Lengths) throws {
-            self.lengths = lengths
+        fileprivate init(_ number: Int, _ limits: ReplicatorLimits) throws {
+            self.limits = limits
             key = Array(repeating: UInt8(number + 1), count: 32)
             store = try SceneStore(
                 SimulatedVolume(seed: UInt64(number)), Self.options(clock))
             files = MemoryVolume()
-            (attachments, replicator) = Self.open(store.queries, key, files, lengths)
+            (attachments, replicator) = Self.open(store.queries, key, files, limits)
         }
 
         private static func open(
             _ queries: QueryEngine, _ key: [UInt8], _ files: MemoryVolume,
-            _ lengths: Replicator.Lengths
+            _ limits: ReplicatorLimits
         ) -> (AttachmentStore, Replicator) {
             let attachments = AttachmentStore(in: files)
             let source = SeededSource(seed: UInt64(key[0]))
@@ -52,7 +52,7 @@ final class FileScene {
                 queries,
                 Replicator.Identity(
                     database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
-                attachments: attachments, lengths: lengths, random: { source.next() })
+                attachments: attachments, limits: limits, random: { source.next() })
             return (attachments, replicator)
         }
 
@@ -69,7 +69,7 @@ final class FileScene {
 
         fileprivate func reopen() {
             effects = []
-            (attachments, replicator) = Self.open(store.queries, key, files, lengths)
+            (attachments, replicator) = Self.open(store.queries, key, files, limits)
         }
 
         /// Inserts a document that references a file.
@@ -111,8 +111,8 @@ final class FileScene {
     /// All sent messages, by the numbers of the connection and the sender.
     private(set) var sent: [UInt64: [Int: [[UInt8]]]] = [:]
 
-    init(_ count: Int, _ lengths: Replicator.Lengths = Replicator.Lengths()) throws {
-        for number in 0..<count { nodes.append(try Node(number, lengths)) }
+    init(_ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits()) throws {
+        for number in 0..<count { nodes.append(try Node(number, limits)) }
     }
 
     // MARK: Connections

@@ -35,8 +35,8 @@ struct LimitedBatchTests {
         /// The commit of the replicator up to which the peer has everything.
         var synced: UInt64 { replicator.allStatuses.values.first?.syncedUpTo ?? 0 }
 
-        init(_ lengths: Replicator.Lengths = Replicator.Lengths()) throws {
-            scene = try FileScene(1, lengths)
+        init(_ limits: ReplicatorLimits = ReplicatorLimits()) throws {
+            scene = try FileScene(1, limits)
             let claimed = DocumentAddress(
                 collection: "cars", id: try DocumentID.key(of: .string("claimed")))
             list = VersionList(sorted: [DocumentVersion(id: claimed.bytes, version: 1)])
@@ -133,9 +133,9 @@ struct LimitedBatchTests {
 
     /// Requests the documents before the list is complete, which takes more than one turn.
     @Test func `a want message cannot overtake the response to a range request`() throws {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 1_000
-        let caller = try ScriptedPeer(lengths)
+        var limits = ReplicatorLimits()
+        limits.evaluated = 1_000
+        let caller = try ScriptedPeer(limits)
         let cars = (0..<100).map { "({'_id': '\($0)', 'owner': 'bob'})" }
         try caller.scene.nodes[0].execute(
             Query(verbatim: "INSERT INTO cars DOCUMENTS " + cars.joined(separator: ", ")))

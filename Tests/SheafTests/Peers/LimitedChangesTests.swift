@@ -14,9 +14,9 @@ struct LimitedChangesTests {
     private func scene(
         changes: Int = 1 << 16, bytes: Int = 16 << 20
     ) throws -> (ReplicatorScene, ReplicatorScene.ScriptedPeer) {
-        var lengths = Replicator.Lengths()
-        (lengths.limitedChanges, lengths.limitedChangeBytes) = (changes, bytes)
-        let scene = try ReplicatorScene(lengths)
+        var limits = ReplicatorLimits()
+        (limits.limitedChanges, limits.limitedChangeBytes) = (changes, bytes)
+        let scene = try ReplicatorScene(limits)
         let peer = scene.connect(1, rights: rights, at: 1)
         peer.withholdsCredit = true
         try scene.subscribe(peer, ["SELECT * FROM cars WHERE n >= 0"], at: 1)
@@ -90,12 +90,12 @@ struct LimitedChangesTests {
 
     /// Changes too many documents to be listed for the peer, after each number of messages in turn.
     @Test func `peers agree after a reconciliation restarts within a batch`() throws {
-        var lengths = Replicator.Lengths()
-        (lengths.part, lengths.limitedChanges) = (200, 4)
+        var limits = ReplicatorLimits()
+        (limits.part, limits.limitedChanges) = (200, 4)
         let rights = PeerRights(read: ["cars": "true"], write: [:])
         var restarts = 0
         for steps in 1...30 {
-            let scene = try DocumentScene(2, lengths)
+            let scene = try DocumentScene(2, limits)
             let many = (0..<40).map { "({'_id': \($0), 'n': 0})" }.joined(separator: ", ")
             try scene.execute(0, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
             try scene.subscribe(1, ["SELECT * FROM cars"])

@@ -14,8 +14,8 @@ import Testing
     private let boats: Query = "SELECT * FROM boats ORDER BY _id"
 
     /// Returns a peer with boats and rewritten cars, and a peer that subscribes to them.
-    private func scene(_ lengths: Replicator.Lengths) throws -> DocumentScene {
-        let scene = try DocumentScene(2, lengths)
+    private func scene(_ limits: ReplicatorLimits) throws -> DocumentScene {
+        let scene = try DocumentScene(2, limits)
         for collection in ["cars", "boats", "cars"] {
             let cars = (0..<60).map { "({'_id': '\(collection)\($0)', 'n': \($0)})" }
             try scene.execute(
@@ -28,10 +28,10 @@ import Testing
         return scene
     }
 
-    private func stagingLengths() -> Replicator.Lengths {
-        var lengths = Replicator.Lengths()
-        (lengths.part, lengths.inMemory) = (200, 500)
-        return lengths
+    private func stagingLengths() -> ReplicatorLimits {
+        var limits = ReplicatorLimits()
+        (limits.part, limits.inMemory) = (200, 500)
+        return limits
     }
 
     @Test func `a batch beyond the memory limit is spilled, and becomes visible atomically`()
@@ -82,9 +82,9 @@ import Testing
     @Test func `a batch too long for one commit is written in several, and is synced at the end`()
         throws
     {
-        var lengths = stagingLengths()
-        lengths.step = 700
-        let scene = try scene(lengths)
+        var limits = stagingLengths()
+        limits.step = 700
+        let scene = try scene(limits)
         let newest = scene.nodes[0].newestCommit
         let wire = try scene.connect(0, 1)
         var counts: [Int] = []
@@ -115,9 +115,9 @@ import Testing
     /// Covers changed documents, documents that match no longer, and documents of the receiver.
     @Test func `more differing documents than one request may name are requested in parts`() throws
     {
-        var lengths = Replicator.Lengths()
-        lengths.wanted = 7
-        let scene = try DocumentScene(2, lengths)
+        var limits = ReplicatorLimits()
+        limits.wanted = 7
+        let scene = try DocumentScene(2, limits)
         for id in 10..<50 {
             try scene.execute(
                 0, "INSERT INTO cars DOCUMENTS ({'_id': :id, 'level': 1})",

@@ -54,10 +54,10 @@ struct NewSiteTests {
 
     /// Returns a scene in which store 0 lost a write that two peers have, then wrote if `writes`.
     private func forgetfulScene(
-        _ lengths: Replicator.Lengths = Replicator.Lengths(), transactionLength: Int = 1 << 30,
+        _ limits: ReplicatorLimits = ReplicatorLimits(), transactionLength: Int = 1 << 30,
         writes: Bool = true
     ) throws -> DocumentScene {
-        let scene = try DocumentScene(3, lengths, transactionLengthOfFirst: transactionLength)
+        let scene = try DocumentScene(3, limits, transactionLengthOfFirst: transactionLength)
         for number in 1...2 { try scene.subscribe(number, [cars]) }
         try write(scene, "a", "first")
         for number in 1...2 {
@@ -107,12 +107,12 @@ struct NewSiteTests {
     /// Reports a lost write after each number of steps in which documents are selected and sent.
     @Test(arguments: [false, true])
     func `a new site overtakes no document that is selected or sent`(_ isLimited: Bool) throws {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 51
+        var limits = ReplicatorLimits()
+        limits.evaluated = 51
         let rights = isLimited ? rights : nil
         var count = 0
         for steps in 0..<24 {
-            let scene = try forgetfulScene(lengths, writes: false)
+            let scene = try forgetfulScene(limits, writes: false)
             try scene.subscribe(2, [cars + " WHERE new = 1"])
             let wire = try scene.connect(0, 2, rightsOfRight: rights)
             scene.forge(wire, to: 0)

@@ -73,10 +73,10 @@ struct RankedSubscriptionTests {
 
         init(seed: UInt64, peers: Int, writers: Int) throws {
             random = SeededRandom(seed: seed, "ranked")
-            var lengths = Replicator.Lengths()
+            var limits = ReplicatorLimits()
             // In half of the runs, an evaluation turn ends after a few documents.
-            if random.chance(1, in: 2) { lengths.evaluated = 51 + random.below(200) }
-            scene = try FileScene(peers, lengths)
+            if random.chance(1, in: 2) { limits.evaluated = 51 + random.below(200) }
+            scene = try FileScene(peers, limits)
             order = Order.all[random.below(Order.all.count)]
             limit = random.below(6)
             self.writers = writers

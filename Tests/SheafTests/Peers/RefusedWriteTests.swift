@@ -202,9 +202,9 @@ struct RefusedWriteTests {
 
     /// Reconciles documents that always differ, so no round ends without differences.
     @Test func `refusals are reported for more differing documents than fit in one round`() throws {
-        var lengths = Replicator.Lengths()
-        lengths.wanted = 3
-        let scene = try DocumentScene(2, lengths)
+        var limits = ReplicatorLimits()
+        limits.wanted = 3
+        let scene = try DocumentScene(2, limits)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
         for id in 0..<8 {
@@ -223,12 +223,12 @@ struct RefusedWriteTests {
 
     /// Ends the reconciliation before the other side's subscription is parsed.
     @Test func `a refusal is reported when the other side resubscribes meanwhile`() throws {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 51
+        var limits = ReplicatorLimits()
+        limits.evaluated = 51
         let queries =
             ["SELECT * FROM cars WHERE owner = 'bob'"]
             + (0..<8).map { "SELECT * FROM cars WHERE n = \($0)" }
-        let scene = try DocumentScene(2, lengths)
+        let scene = try DocumentScene(2, limits)
         try scene.subscribe(0, queries)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
@@ -251,13 +251,13 @@ struct RefusedWriteTests {
     /// Evaluates the queries of the other side on each document over several turns.
     @Test(arguments: [4, 8, 12, 16, 20, 24, 28, 32, 40, 50])
     func `a write is sent while a refused document waits for its evaluation`(steps: Int) throws {
-        var lengths = Replicator.Lengths()
-        lengths.evaluated = 1_000
+        var limits = ReplicatorLimits()
+        limits.evaluated = 1_000
         let big = String(repeating: "ab", count: 500)
         let queries = (0..<8).map {
             "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = -\($0)"
         }
-        let scene = try DocumentScene(2, lengths)
+        let scene = try DocumentScene(2, limits)
         try scene.subscribe(0, queries + ["SELECT * FROM cars WHERE owner <> 'eve'"])
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.execute(

@@ -36,8 +36,8 @@ final class ReplicatorScene {
 
     var replicator: Replicator { scene.nodes[0].replicator }
 
-    init(_ lengths: Replicator.Lengths = Replicator.Lengths()) throws {
-        scene = try FileScene(1, lengths)
+    init(_ limits: ReplicatorLimits = ReplicatorLimits()) throws {
+        scene = try FileScene(1, limits)
     }
 
     func connect(_ peer: UInt16, rights: PeerRights? = nil, at now: UInt64) -> ScriptedPeer {

@@ -10,9 +10,9 @@ import Testing
 /// Reconciliations in which more documents differ than one message may list.
 struct WantedPartTests {
     private static func scene(_ wanted: Int) throws -> DocumentScene {
-        var lengths = Replicator.Lengths()
-        lengths.wanted = wanted
-        return try DocumentScene(2, lengths)
+        var limits = ReplicatorLimits()
+        limits.wanted = wanted
+        return try DocumentScene(2, limits)
     }
 
     private static func insert(
@@ -95,9 +95,9 @@ struct WantedPartTests {
 
     /// Splits a long part, which is sent as credit arrives.
     @Test func `a part may have more bytes than one batch`() throws {
-        var lengths = Replicator.Lengths()
-        (lengths.wanted, lengths.part, lengths.step, lengths.inMemory) = (20, 300, 900, 500)
-        let scene = try DocumentScene(2, lengths)
+        var limits = ReplicatorLimits()
+        (limits.wanted, limits.part, limits.step, limits.inMemory) = (20, 300, 900, 500)
+        let scene = try DocumentScene(2, limits)
         try Self.insert(0..<100, into: 0, of: scene)
         try Self.insert(90..<130, into: 1, of: scene)
         try scene.subscribe(1, ["SELECT * FROM cars"])

@@ -27,7 +27,7 @@ struct RememberedPeers {
     /// Maximum number of peers; beyond it disconnected ones are discarded.
     static let maximumCount = 4_096
 
-    private(set) var statuses: [[UInt8]: Replicator.Status] = [:]
+    private(set) var statuses: [[UInt8]: ReplicationStatus] = [:]
     private var authorizations: [[UInt8]: Authorization] = [:]
     /// The state of peers with limited rights.
     private var limited: [[UInt8]: LimitedPeer] = [:]
@@ -90,12 +90,12 @@ struct RememberedPeers {
 
     // MARK: Status
 
-    subscript(key: [UInt8]) -> Replicator.Status? { statuses[key] }
+    subscript(key: [UInt8]) -> ReplicationStatus? { statuses[key] }
 
     /// Changes the status of a peer; returns whether it differs afterwards.
-    mutating func change(_ key: [UInt8], _ body: (inout Replicator.Status) -> Void) -> Bool {
+    mutating func change(_ key: [UInt8], _ body: (inout ReplicationStatus) -> Void) -> Bool {
         let old = statuses[key]
-        body(&statuses[key, default: Replicator.Status()])
+        body(&statuses[key, default: ReplicationStatus()])
         return statuses[key] != old
     }
 
@@ -104,7 +104,7 @@ struct RememberedPeers {
         _ key: [UInt8], at address: String, _ reason: CloseReason, wall milliseconds: UInt64,
         isShort: Bool
     ) -> UInt64 {
-        var status = statuses[key] ?? Replicator.Status()
+        var status = statuses[key] ?? ReplicationStatus()
         status.isConnected = false
         status.address = address
         status.lastCloseReason = "\(reason)"

@@ -25,7 +25,7 @@ extension Replicator {
     func context(of connection: Connection) -> PeerContext {
         let key = connection.session.remote?.peerKey ?? []
         return PeerContext(
-            queries: queries, news: news, lengths: lengths, now: now,
+            queries: queries, news: news, limits: limits, now: now,
             connection: connection.number, nonce: connection.nonce,
             access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
             evaluationStop: evaluationStop,

@@ -19,7 +19,7 @@ extension Sender {
         let isDone: Bool
         // Beyond the limit, the documents already sent become a separate batch.
         let unfinished = context.isLimited ? limited.partLength : 0
-        let isCut = outgoing.length - unfinished > context.lengths.step
+        let isCut = outgoing.length - unfinished > context.limits.step
         let number = outgoing.number ?? outgoing.snapshot.log.commit
         if !context.isLimited {
             exchange.session.beginCommit(number, stamp: nil, isCut: isCut)
@@ -41,7 +41,7 @@ extension Sender {
         }
         if context.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
-            guard isDone || limited.partLength >= context.lengths.part else {
+            guard isDone || limited.partLength >= context.limits.part else {
                 self.outgoing = rest
                 return
             }
@@ -79,7 +79,7 @@ extension Sender {
         let known = limited.partLength
         var length = known
         defer { total += length - known }
-        while next < keys.count, length < context.lengths.part {
+        while next < keys.count, length < context.limits.part {
             let document: ShippedDocument?
             do throws(EngineError) {
                 try matcher.visit()
@@ -126,7 +126,7 @@ extension Sender {
                 isWhole = try snapshot.forEachMatch(
                     matcher, rankings, in: collection, from: &first
                 ) { (key, document) throws(EngineError) in
-                    guard length < context.lengths.part else { return false }
+                    guard length < context.limits.part else { return false }
                     let id = key[StoreKey.documentPrefixLength...]
                     if !isFree {
                         let address = DocumentAddress(collection: collection, id: Array(id))

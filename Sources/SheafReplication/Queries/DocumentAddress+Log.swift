@@ -8,4 +8,7 @@ extension DocumentAddress {
         let json = (try? DocumentID.id(of: id))?.json ?? ""
         return ["collection": collection.shortened, "id": json.shortened]
     }
+
+    /// Approximate number of bytes of the address in memory.
+    var memoryLength: Int { collection.utf8.count + id.count + 64 }
 }

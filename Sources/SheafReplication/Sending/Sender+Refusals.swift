@@ -139,17 +139,3 @@ extension Sender {
         return commits.isEmpty ? nil : commits.reversed()
     }
 }
-
-extension PeerContext {
-    /// Whether this peer has no right to send a document that the queries of the peer select.
-    func isUnsendable(
-        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
-        _ snapshot: DocumentSnapshot, wantedBy wanted: SubscriptionMatcher
-    ) throws(EngineError) -> Bool {
-        guard access.isShared(address.collection), let sendable = access.sendable,
-            try !sendable.matches(document, key: key, in: address.collection, snapshot.names),
-            try access.mayRead(document, key, address, snapshot.names)
-        else { return false }
-        return try wanted.matches(document, key: key, in: address.collection, snapshot.names)
-    }
-}

@@ -29,7 +29,7 @@ extension Receiver {
         listed = context.snapshot.log.commit
         exchange.session.compare(
             with: try snapshot.versions(matching: matcher, rankings),
-            most: context.lengths.wanted, reportsDifferences: context.access.sendable != nil)
+            most: context.limits.wanted, reportsDifferences: context.access.sendable != nil)
     }
 
     // MARK: Receipt
@@ -72,7 +72,7 @@ extension Receiver {
         for coming: Int, _ context: PeerContext
     ) throws(EngineError) {
         guard staged.lengthInMemory > 0,
-            lengthInMemory + staged.lengthInMemory + coming > context.lengths.inMemory
+            lengthInMemory + staged.lengthInMemory + coming > context.limits.inMemory
         else { return }
         try onStorage { () throws(StorageError) in
             try staged.moveToDisk(context.queries.documents.store)

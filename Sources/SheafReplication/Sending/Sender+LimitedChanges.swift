@@ -42,8 +42,8 @@ extension Sender {
                 LimitedChanges.Incoming(
                     key: change.key, address: address, before: before, isFromPeer: isFromPeer,
                     beforeLength: try before?.spelledLength(change.key, snapshot.names) ?? 0))
-            guard limited.changes.count <= context.lengths.limitedChanges,
-                limited.changeLength <= context.lengths.limitedChangeBytes
+            guard limited.changes.count <= context.limits.limitedChanges,
+                limited.changeLength <= context.limits.limitedChangeBytes
             else {
                 limited.discardChanges()
                 return reconcile(on: &exchange)

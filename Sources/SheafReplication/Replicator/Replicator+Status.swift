@@ -1,38 +1,12 @@
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafStorage
 import SheafSync
 
 /// The status of the remembered peers.
 extension Replicator {
-    /// The status of one peer.
-    package struct Status: Sendable, Equatable {
-        package internal(set) var isConnected = false
-        package internal(set) var isServer = false
-        package internal(set) var name = ""
-        package internal(set) var site = Site.initial
-        /// The local commit up to which the peer has all documents of its subscription.
-        package internal(set) var syncedUpTo: UInt64?
-        /// The newest local commit of which the peer has stored documents.
-        package internal(set) var deliveredUpTo: UInt64?
-        /// The reason why the last connection ended; nil if none has ended.
-        package internal(set) var lastCloseReason: String?
-        /// The time at which the last connection ended, in milliseconds since 1970.
-        package internal(set) var endedMilliseconds: UInt64 = 0
-        /// The address of the newest connection.
-        package internal(set) var address = ""
-        /// Number of consecutive connections that ended soon after they began.
-        package internal(set) var shortConnections: UInt64 = 0
-        /// Number of write jobs in which the peer delivered new changes.
-        package internal(set) var updates = 0
-        /// The reason why the peer's attachments are not fetched for other peers; nil if they are.
-        package internal(set) var attachmentQuotaReason: String?
-        /// Clock deviations of the peer, and the documents quarantined for them.
-        package internal(set) var clock = ClockReport()
-    }
-
     /// The status of all remembered peers, by peer key.
-    package var allStatuses: [[UInt8]: Status] { peers.statuses }
+    package var allStatuses: [[UInt8]: ReplicationStatus] { peers.statuses }
 
     func record(connected connection: Connection, _ hello: Hello) {
         change(connection) { status in
@@ -45,7 +19,7 @@ extension Replicator {
         emit(.presenceChanged)
     }
 
-    func change(_ connection: Connection, _ body: (inout Status) -> Void) {
+    func change(_ connection: Connection, _ body: (inout ReplicationStatus) -> Void) {
         guard let key = connection.session.remote?.peerKey else { return }
         if peers.change(key, body) { emit(.statusChanged) }
     }

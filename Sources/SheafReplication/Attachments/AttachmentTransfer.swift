@@ -17,7 +17,7 @@ package struct AttachmentTransfer {
         /// Marks as proven the tokens that a peer with this site has sent.
         case prove(connection: UInt64, Site, [UnprovenToken])
         /// The state of a fetch for this peer has changed.
-        case fetched(AttachmentID, Replicator.FetchUpdate)
+        case fetched(AttachmentID, FetchUpdate)
         /// The quota of a peer was checked; `kept` bytes are counted for it.
         case quota(connection: UInt64, isExceeded: Bool, kept: Int)
         /// Ends a connection whose requests for proofs cost too much.

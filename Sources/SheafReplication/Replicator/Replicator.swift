@@ -32,34 +32,6 @@ package final class Replicator {
         }
     }
 
-    /// Limits of the replicator on lengths, counts and evaluation units.
-    package struct Lengths: Sendable {
-        /// Target number of bytes in one part of a long batch.
-        package var part = SyncSession.segmentTarget
-        /// Number of bytes of unwritten batches kept in memory per peer; the rest is on disk.
-        package var inMemory = 20 << 20
-        /// Number of bytes beyond which a batch is split, which bounds the memory for writing it.
-        package var step = 256 << 20
-
-        /// Evaluation units per iteration of the replication thread, shared by all peers.
-        package var evaluated = SyncLimits.evaluationUnitsPerTurn
-
-        /// Maximum number of differing documents requested at a time.
-        package var wanted = SyncLimits.wantedDocuments
-
-        /// Maximum number of changed documents queued for a peer with limited rights.
-        ///
-        /// Beyond it, or beyond `limitedChangeBytes` bytes of keys and former states, the peers
-        /// reconcile.
-        package var limitedChanges = 1 << 16
-        package var limitedChangeBytes = 16 << 20
-
-        /// Maximum number of attachment bytes kept for each peer with limited rights.
-        package var receivedAttachments = 1 << 30
-
-        package init() {}
-    }
-
     /// An action that the replication thread must perform.
     package enum Effect: Sendable {
         case send(connection: UInt64, [UInt8])
@@ -88,7 +60,7 @@ package final class Replicator {
     /// Random ID of the log, drawn for each replicator; a cursor is valid for one ID.
     package let log: XXH3.Hash128
     private let random: () -> UInt64
-    let lengths: Lengths
+    let limits: ReplicatorLimits
     private(set) var connections: [UInt64: Connection] = [:]
     /// All connections, ordered by number so that runs are deterministic.
     private(set) var orderedConnections: [Connection] = []
@@ -128,13 +100,14 @@ package final class Replicator {
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
-        lengths: Lengths = Lengths(), maximumRepairs: Int = ReadRepairTable.maximumDocuments,
+        limits: ReplicatorLimits = ReplicatorLimits(),
+        maximumRepairs: Int = ReadRepairTable.maximumDocuments,
         evaluationStop: EvaluationStop = EvaluationStop(), random: @escaping () -> UInt64
     ) {
         self.evaluationStop = evaluationStop
-        slice = EvaluationSlice(lengths.evaluated)
+        slice = EvaluationSlice(limits.evaluated)
         budgets = EvaluationBudgets(slice, until: evaluationStop)
-        self.lengths = lengths
+        self.limits = limits
         repairs = ReadRepairTable(most: maximumRepairs)
         self.queries = queries
         self.identity = identity
@@ -142,7 +115,7 @@ package final class Replicator {
         log = XXH3.Hash128(low: random(), high: random())
         news = News(queries.documents)
         transfer = AttachmentTransfer(
-            attachments, queries.documents, quota: lengths.receivedAttachments, news.snapshot)
+            attachments, queries.documents, quota: limits.receivedAttachments, news.snapshot)
         scopes = queries.parameters.values.syncScopes
         mesh = Self.isolatedDatabase(identity, queries, salt: random())
     }

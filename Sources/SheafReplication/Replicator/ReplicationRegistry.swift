@@ -9,7 +9,7 @@ import Synchronization
 package final class ReplicationRegistry: Sendable {
     /// The status of one peer.
     struct Row: Sendable {
-        var status = Replicator.Status()
+        var status = ReplicationStatus()
         /// Time of the last update received, in milliseconds since 1970.
         var updatedAt: UInt64?
     }
@@ -81,7 +81,7 @@ package final class ReplicationRegistry: Sendable {
 
     /// Updates the status and the refusals of peers, and completes waiters.
     package func update(
-        _ statuses: [[UInt8]: Replicator.Status], _ refusals: [[UInt8]: PeerRefusals],
+        _ statuses: [[UInt8]: ReplicationStatus], _ refusals: [[UInt8]: PeerRefusals],
         at milliseconds: UInt64
     ) {
         let done = state.withLock { state in
@@ -164,7 +164,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// The status of the connected peers, in the order of their keys.
-    package var connected: [(key: [UInt8], status: Replicator.Status)] {
+    package var connected: [(key: [UInt8], status: ReplicationStatus)] {
         state.withLock { state in
             state.rows.filter(\.value.status.isConnected)
                 .sorted { $0.key.lexicographicallyPrecedes($1.key) }

@@ -1,4 +1,4 @@
-package import SheafAttachments
+import SheafAttachments
 package import SheafDocument
 import SheafEngine
 import SheafStatements
@@ -7,13 +7,6 @@ import SheafTransport
 
 /// The events and effects of the transfer of attachments.
 extension Replicator {
-    /// The progress of an attachment fetch.
-    package enum FetchUpdate: Sendable {
-        case progress(received: Int, length: Int)
-        case complete(length: Int)
-        case failed(AttachmentError)
-    }
-
     /// Starts to fetch an attachment for this peer.
     package func fetch(_ id: AttachmentID, at now: UInt64) {
         self.now = now

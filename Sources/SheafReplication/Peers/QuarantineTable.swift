@@ -211,8 +211,3 @@ struct QuarantineClock {
         time.milliseconds - min(time.milliseconds, Self.leniency)
     }
 }
-
-extension DocumentAddress {
-    /// Approximate number of bytes of the address in memory.
-    var memoryLength: Int { collection.utf8.count + id.count + 64 }
-}

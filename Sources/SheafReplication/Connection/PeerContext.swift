@@ -13,7 +13,7 @@ import SheafSystem
 struct PeerContext {
     let queries: QueryEngine
     let news: News
-    let lengths: Replicator.Lengths
+    let limits: ReplicatorLimits
     /// The time of the event.
     let now: UInt64
     /// The number of the connection, and its random number in the local hello.
@@ -69,5 +69,17 @@ struct PeerContext {
     func unacknowledged(_ commits: [CommitID]) -> [CommitID] {
         let newer = commits.drop { $0 <= syncedUpTo }
         return Array(newer.isEmpty ? commits.suffix(1) : newer)
+    }
+
+    /// Whether this peer has no right to send a document that the queries of the peer select.
+    func isUnsendable(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, wantedBy wanted: SubscriptionMatcher
+    ) throws(EngineError) -> Bool {
+        guard access.isShared(address.collection), let sendable = access.sendable,
+            try !sendable.matches(document, key: key, in: address.collection, snapshot.names),
+            try access.mayRead(document, key, address, snapshot.names)
+        else { return false }
+        return try wanted.matches(document, key: key, in: address.collection, snapshot.names)
     }
 }

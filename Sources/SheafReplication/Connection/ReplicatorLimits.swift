@@ -1,0 +1,29 @@
+import SheafSync
+
+/// Limits of the replicator on lengths, counts and evaluation units.
+package struct ReplicatorLimits: Sendable {
+    /// Target number of bytes in one part of a long batch.
+    package var part = SyncSession.segmentTarget
+    /// Number of bytes of unwritten batches kept in memory per peer; the rest is on disk.
+    package var inMemory = 20 << 20
+    /// Number of bytes beyond which a batch is split, which bounds the memory for writing it.
+    package var step = 256 << 20
+
+    /// Evaluation units per iteration of the replication thread, shared by all peers.
+    package var evaluated = SyncLimits.evaluationUnitsPerTurn
+
+    /// Maximum number of differing documents requested at a time.
+    package var wanted = SyncLimits.wantedDocuments
+
+    /// Maximum number of changed documents queued for a peer with limited rights.
+    ///
+    /// Beyond it, or beyond `limitedChangeBytes` bytes of keys and former states, the peers
+    /// reconcile.
+    package var limitedChanges = 1 << 16
+    package var limitedChangeBytes = 16 << 20
+
+    /// Maximum number of attachment bytes kept for each peer with limited rights.
+    package var receivedAttachments = 1 << 30
+
+    package init() {}
+}
