@@ -87,7 +87,7 @@ package final class MeshSimulation {
         network = SeededRandom(seed: seed, "network")
         for (number, member) in plan.members.enumerated() {
             let peer = try MeshPeer(
-                number, seed: seed &* 31 &+ UInt64(number), member, plan.lengths)
+                number, seed: seed &* 31 &+ UInt64(number), member, plan.limits)
             peers.append(peer)
         }
     }

@@ -28,7 +28,7 @@ import Testing
         return scene
     }
 
-    private func stagingLengths() -> ReplicatorLimits {
+    private func stagingLimits() -> ReplicatorLimits {
         var limits = ReplicatorLimits()
         (limits.part, limits.inMemory) = (200, 500)
         return limits
@@ -37,7 +37,7 @@ import Testing
     @Test func `a batch beyond the memory limit is spilled, and becomes visible atomically`()
         throws
     {
-        let scene = try scene(stagingLengths())
+        let scene = try scene(stagingLimits())
         scene.nodes[1].volume.startTrace()
         try scene.connect(0, 1)
         var counts: Set<Int> = []
@@ -63,7 +63,7 @@ import Testing
     func `a failing spill file ends the connection, and the store stays usable`(
         _ effect: SimulatedFault.Effect, _ operation: VolumeError.Operation
     ) throws {
-        let scene = try scene(stagingLengths())
+        let scene = try scene(stagingLimits())
         scene.nodes[1].volume.inject(
             SimulatedFault(effect, of: operation, onFilesEndingIn: ".tmp", forEver: true))
         let wire = try scene.connect(0, 1)
@@ -82,7 +82,7 @@ import Testing
     @Test func `a batch too long for one commit is written in several, and is synced at the end`()
         throws
     {
-        var limits = stagingLengths()
+        var limits = stagingLimits()
         limits.step = 700
         let scene = try scene(limits)
         let newest = scene.nodes[0].newestCommit
