@@ -24,7 +24,7 @@ package enum SyncProbe {
             case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
             case .lostWrite: return rewritten(rest, try LostWrite(decoding: rest).bytes)
-            case .site: return rewritten(rest, NewSite.bytes(try NewSite.decode(rest)))
+            case .site: return rewritten(rest, try NewSite(decoding: rest).bytes)
             case .pauses: return rewritten(rest, try SitePauses(decoding: rest).bytes)
             case .refused: return rewritten(rest, try RefusedNotice(decoding: rest).bytes)
             case .quarantine: return rewritten(rest, try QuarantineNotice(decoding: rest).bytes)

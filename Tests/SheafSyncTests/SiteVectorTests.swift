@@ -24,10 +24,10 @@ struct SiteVectorTests {
         #expect(decoded.site.rawValue == (try vectors.number("lost-write.site")))
         #expect(decoded.time?.rawValue == (try vectors.number("lost-write.time")))
         let site = try vectors.bytes("site.newSite")
-        #expect(NewSite.bytes(try site.withUnsafeBytes { try NewSite.decode($0) }) == site)
+        #expect(try site.withUnsafeBytes { try NewSite(decoding: $0) }.bytes == site)
         try vectors.forEach("refusedNewSite") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
-                try bytes.withUnsafeBytes { try NewSite.decode($0) }
+                try bytes.withUnsafeBytes { try NewSite(decoding: $0) }
             }
         }
         let pauses = try vectors.bytes("pauses.sitePauses")

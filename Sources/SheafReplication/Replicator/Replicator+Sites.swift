@@ -43,7 +43,7 @@ extension Replicator {
                 mayReportSite = true
                 continue
             }
-            connection.session.report(report.site)
+            connection.session.report(NewSite(site: report.site))
             connection.exchange.sites.reported = report.site
         }
     }

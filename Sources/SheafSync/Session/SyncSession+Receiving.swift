@@ -95,12 +95,6 @@ extension SyncSession {
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
-    /// Reports how many documents of the peer are quarantined.
-    package mutating func report(_ notice: QuarantineNotice) {
-        guard isOpen else { return }
-        send(.quarantine, notice.bytes)
-    }
-
     /// Reports documents that the peer is not authorized to write; ignores an older generation.
     package mutating func report(_ notice: RefusedNotice) {
         guard isOpen, notice.generation == requestedGeneration else { return }

@@ -226,6 +226,11 @@ package struct SyncSession: Sendable {
         effects.append(.send(writer.bytes(of: Frame(type, body))))
     }
 
+    package mutating func report<Message: UnsolicitedMessage>(_ message: Message) {
+        guard isOpen else { return }
+        send(Message.type, message.bytes)
+    }
+
     mutating func emit(_ effect: Effect) {
         effects.append(effect)
     }
@@ -264,7 +269,7 @@ package struct SyncSession: Sendable {
         case .refused: try handleRefused(try frame.read(RefusedNotice.init(decoding:)))
         case .lostWrite:
             emit(.lostWrite(try frame.read(LostWrite.init(decoding:))))
-        case .site: emit(.changedSite(try frame.read(NewSite.decode)))
+        case .site: emit(.changedSite(try frame.read(NewSite.init(decoding:)).site))
         case .pauses: emit(.pauses(try frame.read(SitePauses.init(decoding:))))
         case .restart: try handleRestart(try frame.read(SingleNumber.decode))
         case .seek: try handleSeek(try frame.read(Seek.init(decoding:)))

@@ -51,6 +51,13 @@ package struct Frame: Equatable, Sendable {
     }
 }
 
+/// A message that a side sends at any time while the session is open, and that has no response.
+package protocol UnsolicitedMessage: Sendable {
+    static var type: FrameType { get }
+    /// The body of the frame.
+    var bytes: [UInt8] { get }
+}
+
 /// An encoder of consecutive frames of one direction.
 package struct FrameWriter: Sendable {
     private var number: UInt64 = 0

@@ -2,19 +2,26 @@ package import SheafBytes
 package import SheafDocument
 
 /// The site of a peer's further writes (`format-spec/sync.md`, table 28).
-package enum NewSite {
-    package static func bytes(_ site: Site) -> [UInt8] {
+package struct NewSite: UnsolicitedMessage, Equatable {
+    package static let type = FrameType.site
+
+    package let site: Site
+
+    package init(site: Site) {
+        self.site = site
+    }
+
+    package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 8)
         writer.write(site.rawValue)
         return writer.bytes
     }
 
-    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> Site {
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)
-        let site = Site(rawValue: try reader.readUInt64())
+        site = Site(rawValue: try reader.readUInt64())
         guard site != .initial else { throw .invalid("a zero site", at: 0) }
         try reader.checkEnd()
-        return site
     }
 }
 
@@ -22,7 +29,9 @@ package enum NewSite {
 ///
 /// The sender knows a write that the receiver made and does not have, or another peer that writes
 /// with the receiver's site.
-package struct LostWrite: Equatable, Sendable {
+package struct LostWrite: UnsolicitedMessage, Equatable {
+    package static let type = FrameType.lostWrite
+
     /// The site of the receiver.
     package let site: Site
     /// The time of the write, which lies in a pause of the receiver; nil for a duplicate site.

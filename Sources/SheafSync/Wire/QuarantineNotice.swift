@@ -3,7 +3,9 @@ package import SheafBytes
 /// A report on the documents that a peer has quarantined (`format-spec/sync.md`, table 26).
 ///
 /// Quarantined documents have stamps too far ahead of the peer's clock.
-package struct QuarantineNotice: Equatable, Sendable {
+package struct QuarantineNotice: UnsolicitedMessage, Equatable {
+    package static let type = FrameType.quarantine
+
     /// Number of quarantined documents; 0 reports that none are left.
     package let count: UInt64
     /// Latest time of a dot in these documents, in milliseconds since 1970.

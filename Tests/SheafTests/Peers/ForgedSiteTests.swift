@@ -57,7 +57,7 @@ struct ForgedSiteTests {
         try scene.connect(0, 2)
         try scene.run()
         let site = scene.nodes[2].store.queries.documents.site
-        try scene.deliver(Frame(.site, NewSite.bytes(site)), on: wire, to: 0)
+        try scene.deliver(Frame(.site, NewSite(site: site).bytes), on: wire, to: 0)
         for id in ["a", "b"] {
             try scene.execute(
                 2, "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": .string(id)] as Value])

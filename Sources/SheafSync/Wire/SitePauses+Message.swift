@@ -1,0 +1,5 @@
+package import SheafDocument
+
+extension SitePauses: UnsolicitedMessage {
+    package static var type: FrameType { .pauses }
+}
