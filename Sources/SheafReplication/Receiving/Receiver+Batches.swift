@@ -117,14 +117,21 @@ extension Receiver {
         if isCurrent, let applied = outcome.applied { recordApplied(applied, outcome) }
         disputed.remove(outcome.covered)
         if isCurrent, outcome.applied != nil { disputed.endReconciliation() }
+    }
+
+    /// Ends the connection, or subscribes again, if batches of a write job could not be written.
+    ///
+    /// It follows `finish` once the replicator has recorded what the job wrote.
+    mutating func conclude(
+        _ outcome: WriteJob.Outcome, _ context: PeerContext, on exchange: inout DocumentExchange
+    ) {
         disputed.recordLacking(outcome, context)
         if let error = outcome.error { return fail(error, context, on: &exchange) }
-        if isCurrent, !outcome.gaps.isEmpty {
-            // All missing documents are requested together; the earlier ones would arrive as deltas
-            // again.
-            missing.formUnion(outcome.gaps)
-            effects.append(.renew(complete: missing.sorted(by: <)))
-        }
+        guard outcome.generation == generation, !outcome.gaps.isEmpty else { return }
+        // All missing documents are requested together; the earlier ones would arrive as deltas
+        // again.
+        missing.formUnion(outcome.gaps)
+        effects.append(.renew(complete: missing.sorted(by: <)))
     }
 
     private mutating func recordApplied(

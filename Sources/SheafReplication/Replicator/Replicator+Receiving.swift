@@ -138,18 +138,22 @@ extension Replicator {
         statistics.documentsApplied += UInt64(outcome.appliedCount)
         let key = connection.session.remote?.peerKey
         if outcome.lacksOwnWrites { queries.log?.writeMissingWrites(knownBy: key) }
-        recordHidden(outcome, from: connection)
-        let isComplete =
-            outcome.generation == connection.receiver.generation && outcome.applied != nil
-        if outcome.lostByPeer == nil {
-            recordQuarantined(outcome, isComplete: isComplete, on: connection)
-            if let key { for address in outcome.covered { refusals.remove(address, of: key) } }
-            if isComplete, outcome.isNew { change(connection) { $0.updates += 1 } }
-        }
         runReceiver(of: connection) { receiver, context, exchange in
             receiver.finish(outcome, context, on: &exchange)
         }
-        if isComplete { settleDisputed(on: connection) }
+        recordHidden(outcome, from: connection)
+        guard outcome.lostByPeer == nil else { return }
+        let isComplete =
+            outcome.generation == connection.receiver.generation && outcome.applied != nil
+        recordQuarantined(outcome, isComplete: isComplete, on: connection)
+        if let key { for address in outcome.covered { refusals.remove(address, of: key) } }
+        if isComplete {
+            if outcome.isNew { change(connection) { $0.updates += 1 } }
+            settleDisputed(on: connection)
+        }
+        runReceiver(of: connection) { receiver, context, exchange in
+            receiver.conclude(outcome, context, on: &exchange)
+        }
         if connection.session.isOpen { scheduleSending(connection) }
     }
 
