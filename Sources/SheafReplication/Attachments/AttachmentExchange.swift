@@ -23,7 +23,7 @@ package struct AttachmentExchange {
     var reading: AttachmentFile?
     /// Hop limits of the requests that were sent to the peer.
     var sentHopLimits: [AttachmentID: Int] = [:]
-    /// ReplicatorLimits of the attachments that the peer has offered.
+    /// Lengths of the attachments that the peer has offered.
     var offered: [AttachmentID: Int] = [:]
     /// Parts requested from the peer, in the order of the requests.
     var requestedParts: [AttachmentPart] = []

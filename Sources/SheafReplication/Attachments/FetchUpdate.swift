@@ -1,6 +1,6 @@
 package import SheafAttachments
 
-/// The progress of an attachment fetch.
+/// A new state of an attachment fetch.
 package enum FetchUpdate: Sendable {
     case progress(received: Int, length: Int)
     case complete(length: Int)

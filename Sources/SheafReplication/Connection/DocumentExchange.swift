@@ -78,7 +78,7 @@ struct DocumentExchange {
         }
     }
 
-    /// Adopts the names of a store, in whose numbers documents are sent.
+    /// Sets the names of the store, from whose numbers sent documents are translated.
     mutating func prepareNames(_ names: NameTable) {
         sentNames.update(from: names, to: sentNames.target)
     }
@@ -107,8 +107,8 @@ struct DocumentExchange {
     /// Returns a document in the encoding for a peer with limited rights.
     ///
     /// The name numbers of the store depend on all documents. So the connection numbers the names
-    /// of the documents sent on it; a name gets its number with the second document, since many
-    /// names occur only once.
+    /// of the documents sent on it; a name gets its number with its second occurrence, since
+    /// many names occur only once.
     private mutating func encodedForLimited(
         _ document: EncodedDocument
     ) throws(Malformed) -> [UInt8] {
@@ -134,18 +134,18 @@ struct DocumentExchange {
 
     // MARK: Received documents
 
-    /// Validates the documents of a batch, and adds them to `pile` with local name numbers.
+    /// Validates the documents of a batch, and adds them to `buffer` with local name numbers.
     ///
     /// Doing so before the transaction keeps the writer lock short.
     mutating func translate(
-        _ step: ShippedStep, _ context: PeerContext, onto pile: inout SpillBuffer
+        _ step: ShippedStep, _ context: PeerContext, into buffer: inout SpillBuffer
     ) throws(EngineError) {
         receivedNames.update(
             from: step.names, to: context.queries.documents.newestCatalog.names)
         for commit in step.commits {
             for document in commit.documents {
                 do throws(Malformed) {
-                    try translate(document, context, onto: &pile)
+                    try translate(document, context, into: &buffer)
                 } catch {
                     throw .invalidDocument(error)
                 }
@@ -154,7 +154,7 @@ struct DocumentExchange {
     }
 
     private mutating func translate(
-        _ shipped: ShippedDocument, _ context: PeerContext, onto pile: inout SpillBuffer
+        _ shipped: ShippedDocument, _ context: PeerContext, into buffer: inout SpillBuffer
     ) throws(Malformed) {
         // Two encodings of one id would be two documents on one side and one document on the other.
         guard try DocumentID.isKey(shipped.id) else {
@@ -180,7 +180,7 @@ struct DocumentExchange {
             if try EncodedDocument(bytes).validateAndFindTokens(names) {
                 marks.insert(.hasTokens)
             }
-            pile.add(
+            buffer.add(
                 shipped.collection, id: shipped.id, marks, bytes, unproven: shipped.unproven)
         }
     }

@@ -8,8 +8,9 @@ import SheafSystem
 
 /// The store and the peer of one connection, as an event finds them.
 ///
-/// `Receiver` and `Sender` get all that they need from it, and change only themselves and the
-/// `DocumentExchange` of their connection. Everything else that they cause is an effect.
+/// `Receiver` and `Sender` change only themselves, the `DocumentExchange` of their connection and
+/// the shared `LimitedPeer`; they charge the evaluation slice, write to the log, and may number
+/// field names. Everything else that they cause is an effect.
 struct PeerContext {
     let queries: QueryEngine
     let news: News
@@ -29,12 +30,13 @@ struct PeerContext {
     let evaluationStop: EvaluationStop
     /// The subscription of this peer.
     let subscriptions: LocalSubscriptions
-    /// Local documents that peers refuse, and the key of this peer in that table.
+    /// Local documents that peers refuse.
     let refusals: RefusalTable
+    /// The key of the remote peer; empty before its hello.
     let key: [UInt8]
     /// The local commit up to which the peer has all documents of its subscription.
     let syncedUpTo: CommitID
-    /// The local commit of the version list that this peer reconciled last.
+    /// The local commit of the version list that this peer reconciled last; `.max` before that.
     let listed: CommitID
 
     /// Whether the peer may read only some documents.
@@ -48,8 +50,8 @@ struct PeerContext {
         !refusals.isEmpty && refusals.has(address, of: key)
     }
 
-    /// Whether the peer may see a document in its newest or a former state.
-    func isReadable(
+    /// Whether the peer's queries may select a document in the given state.
+    func maySelect(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
     ) throws(EngineError) -> Bool {
         try access.maySelect(document, key, address, snapshot.names)
@@ -57,7 +59,7 @@ struct PeerContext {
 
     /// Whether a commit was received on this connection, so that it is not sent back.
     ///
-    /// Commits from before the subscription, in which the newest remote commit was `remoteCommit`,
+    /// `remoteCommit` was the newest remote commit at the time of the subscription. Earlier commits
     /// are excluded, since the peer may have removed their documents. The site of the commit does
     /// not decide: a peer can name another store's site in its hello.
     func isFromPeer(_ commit: News.Commit, after remoteCommit: UInt64) -> Bool {

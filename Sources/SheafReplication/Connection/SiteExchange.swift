@@ -16,7 +16,7 @@ struct SiteExchange {
     private var reportedPauses: [Site: [WritePause]] = [:]
     private var pausesVersion: DocumentEngine.PausesVersion?
 
-    /// Records the site in the hello of the peer.
+    /// Records the site and the write pauses in the hello of the peer.
     mutating func open(_ hello: Hello) {
         (peer, pauses) = (hello.site, hello.pauses)
     }

@@ -31,8 +31,8 @@ struct RememberedPeers {
     private var authorizations: [[UInt8]: Authorization] = [:]
     /// The state of peers with limited rights.
     private var limited: [[UInt8]: LimitedPeer] = [:]
-    /// The newest commit when the scopes were last widened; older cursors may lack documents.
-    private var widenedThrough: CommitID?
+    /// Cursors up to this commit are invalid: scopes were widened, or peers discarded.
+    private var invalidThrough: CommitID?
 
     var count: Int { max(statuses.count, authorizations.count) }
 
@@ -46,12 +46,14 @@ struct RememberedPeers {
         statuses = statuses.filter { connected.contains($0.key) }
         authorizations = authorizations.filter { connected.contains($0.key) }
         limited = limited.filter { connected.contains($0.key) }
-        widenedThrough = newest
+        invalidThrough = newest
     }
 
     // MARK: Rights
 
     /// Records the rights of a connected peer; returns whether they have changed.
+    ///
+    /// Changed rights discard its shadows.
     mutating func record(
         _ new: Authorization, of key: [UInt8], through newest: CommitID
     ) -> Bool {
@@ -67,12 +69,12 @@ struct RememberedPeers {
 
     /// Records that documents up to a commit have become visible to some peers.
     mutating func recordWidening(through newest: CommitID) {
-        widenedThrough = newest
+        invalidThrough = newest
     }
 
     /// Whether a cursor follows the last widening of the scopes, and the last change of rights.
     func isCurrent(upTo cursor: Cursor, of key: [UInt8]) -> Bool {
-        [widenedThrough, authorizations[key]?.changedThrough].allSatisfy { last in
+        [invalidThrough, authorizations[key]?.changedThrough].allSatisfy { last in
             last.map { cursor.commit > $0 } ?? true
         }
     }
@@ -99,7 +101,7 @@ struct RememberedPeers {
         return statuses[key] != old
     }
 
-    /// Records that a connection ended; returns the number of consecutive short connections.
+    /// Records that a connection ended; returns the number of consecutive short ones, at least 1.
     mutating func recordEnded(
         _ key: [UInt8], at address: String, _ reason: CloseReason, wall milliseconds: UInt64,
         isShort: Bool

@@ -19,7 +19,7 @@ package struct ReplicationStatus: Sendable, Equatable {
     package internal(set) var endedMilliseconds: UInt64 = 0
     /// The address of the newest connection.
     package internal(set) var address = ""
-    /// Number of consecutive connections that ended soon after they began.
+    /// Number of consecutive short connections; 1 after a long one.
     package internal(set) var shortConnections: UInt64 = 0
     /// Number of write jobs in which the peer delivered new changes.
     package internal(set) var updates = 0

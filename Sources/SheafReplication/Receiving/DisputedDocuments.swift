@@ -12,7 +12,7 @@ import SheafSync
 struct DisputedDocuments {
     /// Differing documents, with the local commits that wrote them.
     private(set) var differing: [DocumentAddress: [CommitID]] = [:]
-    /// Documents that the peer has not sent, in reverse order; its queries decide on them.
+    /// Documents on which the queries of the peer decide, the last one first.
     private var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
     /// Documents that the peer sent without a write of this store.
     ///
@@ -108,9 +108,10 @@ struct DisputedDocuments {
 }
 
 extension PeerContext {
-    /// Returns the local commits of a document that this peer may not send, or nil.
+    /// Returns the local commits of a document that this peer may not send; nil for others.
     ///
-    /// Acknowledged commits are omitted; if all are acknowledged, returns the last one.
+    /// If the history does not reach back, the newest commit stands for them. Acknowledged commits
+    /// are omitted; if all are acknowledged, returns the last one.
     fileprivate func unsendableCommits(of address: DocumentAddress) -> [CommitID]? {
         let sites = queries.documents.ownSites
         guard access.isShared(address.collection), let sendable = access.sendable,

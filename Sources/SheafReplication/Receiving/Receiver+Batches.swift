@@ -43,7 +43,7 @@ extension Receiver {
         if staged.isEmpty { stagedStamp = step.commits.first?.stamp }
         do throws(EngineError) {
             try makeRoom(for: step.documentLength, context)
-            try exchange.translate(step, context, onto: &staged)
+            try exchange.translate(step, context, into: &staged)
             try makeRoom(for: 0, context)
         } catch {
             return fail(error, context, on: &exchange)
@@ -82,13 +82,13 @@ extension Receiver {
     // MARK: Writing
 
     /// Whether batches can be written or acknowledged, or announcements checked.
-    func hasNextStep(through durable: CommitID) -> Bool {
+    func canAdvance(through durable: CommitID) -> Bool {
         (!isWriting && !waiting.isEmpty) || !announced.messages.isEmpty
             || written.first.map { $0.localCommit <= durable } ?? false
     }
 
-    /// Writes the received batches, acknowledges the durable ones, and checks what they complete.
-    mutating func takeNextStep(
+    /// Writes the received batches, acknowledges the durable ones, and checks announcements and rankings.
+    mutating func advance(
         _ context: PeerContext, on exchange: inout DocumentExchange
     ) throws(EngineError) {
         if let steps = beginWriting() {

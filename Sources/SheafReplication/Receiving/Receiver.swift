@@ -6,10 +6,9 @@ import SheafSync
 
 /// The receiving half of one connection: the local subscription, and the documents received for it.
 ///
-/// Each event gets the `PeerContext`, and writes to the session of the `DocumentExchange`; what
-/// else it causes are effects, which the replicator performs after each event.
+/// Events get a `PeerContext` and the `DocumentExchange`, and queue effects for the replicator.
 struct Receiver {
-    /// A consequence of an event outside of the connection.
+    /// An action that the replicator performs after an event.
     enum Effect {
         /// Writes received batches, and reports the outcome to `finish`.
         case write([PreparedStep])
@@ -21,7 +20,7 @@ struct Receiver {
         case reconcile
         /// All documents up to a remote commit were received.
         case cursor(UInt64)
-        /// The peer has older states of documents; they are sent once a local commit is durable.
+        /// Sends newer states of documents to the peer, once a local commit is durable.
         case repair([WriteJob.OutdatedDocument], after: CommitID?)
         /// Documents had arrived from another peer before.
         case repetition
@@ -64,7 +63,7 @@ struct Receiver {
     var reviewed: Set<SubscribedQuery> = []
     /// The local commit of the version list that was last reconciled.
     var listed = CommitID.max
-    /// Differing documents that this peer may not send, and local writes that the peer lacks.
+    /// Documents that this peer may not send and the peer may lack.
     var disputed = DisputedDocuments()
     var effects = EffectQueue<Effect>()
 

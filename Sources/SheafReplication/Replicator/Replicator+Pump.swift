@@ -9,9 +9,9 @@ import SheafTransport
 /// `pump()`. The pump performs the effects of all sessions, in the order of the connections, until
 /// there are none. After each one except a frame to send, `follow(_:)` takes the steps that the
 /// state of the connection permits, in a fixed order: write, acknowledge, check, repair, send. An
-/// event handler therefore never triggers the next step itself. Events of the halves of a
-/// connection pass `runReceiver` or `runSender`, which perform their effects at once. The caller
-/// then takes the effects of the replicator with `drainEffects()`, and sets its timer to
+/// event handler therefore never triggers the next step itself. Events of a receiver or a sender
+/// that may queue effects run in `runReceiver` or `runSender`, which perform these at once. The
+/// caller then takes the effects of the replicator with `drainEffects()`, and sets its timer to
 /// `deadline`.
 extension Replicator {
     /// Performs the effects of all sessions until there are none.

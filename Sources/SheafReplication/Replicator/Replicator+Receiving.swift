@@ -46,9 +46,9 @@ extension Replicator {
 
     /// Takes the steps of the receiver that have become possible.
     func advanceReceiver(of connection: Connection) {
-        guard connection.receiver.hasNextStep(through: news.snapshot.log.commit) else { return }
+        guard connection.receiver.canAdvance(through: news.snapshot.log.commit) else { return }
         runReceiver(of: connection) { receiver, context, exchange throws(EngineError) in
-            try receiver.takeNextStep(context, on: &exchange)
+            try receiver.advance(context, on: &exchange)
         }
     }
 

@@ -32,9 +32,9 @@ extension Replicator {
         let turn = rateLimiters.recordSubscription(of: connection.session.remote?.peerKey, now)
         // A new subscription ends the previous one.
         connection.sender = nil
-        let announcementTimeout =
+        let maximumDelay =
             UInt64(SyncLimits.delayedSubscriptions) * SyncLimits.subscriptionNanoseconds
-        if turn > now + announcementTimeout {
+        if turn > now + maximumDelay {
             connection.delayed = nil
             fail(connection, .limit, "too many subscriptions in a short time")
         } else {
@@ -54,8 +54,7 @@ extension Replicator {
         connection.receiver.announced.isAnnouncing = false
         let matcher = SubscriptionMatcher(
             queries, self.queries, meter: meter(of: connection), where: readFilter(connection))
-        connection.sender = Sender(
-            generation: request.generation, matcher, from: request.commit)
+        connection.sender = Sender(matcher, from: request.commit)
         refusals.beginAnew(connection.session.remote?.peerKey ?? [])
         guard !connection.isLimited else {
             runSender(of: connection) { sender, context, exchange in

@@ -34,7 +34,7 @@ extension Replicator {
         if !connection.session.isOpen { settle(connection) }
     }
 
-    /// Runs an event that evaluates queries, charged to the budget of the peer.
+    /// Refills the budget of the peer, and runs an event that evaluates queries.
     func evaluate(
         _ connection: Connection,
         _ event: (inout Sender, PeerContext, inout DocumentExchange) throws(EngineError) -> Void
@@ -78,7 +78,7 @@ extension Replicator {
         connection.sender?.sendPositionIfDue(at: now, on: &connection.exchange)
     }
 
-    /// Makes new changes due.
+    /// Schedules new changes for the next pump, or for the next tick of a limited peer.
     func scheduleSending(_ connection: Connection) {
         connection.isChanged = true
         guard connection.isLimited else {

@@ -39,7 +39,7 @@ extension Replicator {
         mayReportSite = false
         for connection in orderedConnections where connection.exchange.sites.reported != report.site
         {
-            guard connection.session.isOpen, !isSender(before: commit, connection) else {
+            guard connection.session.isOpen, !isPending(before: commit, connection) else {
                 mayReportSite = true
                 continue
             }
@@ -49,7 +49,7 @@ extension Replicator {
     }
 
     /// Whether documents of snapshots before a commit remain to be sent to the peer.
-    private func isSender(before commit: CommitID, _ connection: Connection) -> Bool {
+    private func isPending(before commit: CommitID, _ connection: Connection) -> Bool {
         let delayed = connection.delayed
         let states = [delayed?.questionSnapshot, delayed?.wanted?.snapshot]
         if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }

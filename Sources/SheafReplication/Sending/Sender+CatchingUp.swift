@@ -11,7 +11,7 @@ extension Sender {
         /// Keys of the documents changed since the cursor, or that entered a ranking.
         var keys: [[UInt8]]
         /// Keys changed by commits that the peer did not send; nil if unknown; empty if not ranked.
-        var omittedKeys: Set<[UInt8]>?
+        var keysOfOthers: Set<[UInt8]>?
         /// The rankings to advance; nil if the subscription has none.
         var advance: RankingAdvance?
     }
@@ -62,7 +62,7 @@ extension Sender {
                     if matcher.isRanked, !isFromPeer { others.insert(change.key.bytes) }
                 }
             }
-            step.omittedKeys = others
+            step.keysOfOthers = others
         } else {
             let end = context.news.end(of: sent)
             snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
@@ -74,7 +74,7 @@ extension Sender {
         }
         if matcher.isRanked, let rankings {
             step.advance = RankingAdvance(
-                rankings, to: snapshot, changed: step.omittedKeys == nil ? nil : step.keys)
+                rankings, to: snapshot, changed: step.keysOfOthers == nil ? nil : step.keys)
         }
         return step
     }
@@ -96,7 +96,7 @@ extension Sender {
         }
         guard let rankings = step.advance?.rankings, rankings.areSure else { return false }
         var known = Set(step.keys)
-        if let others = step.omittedKeys { step.keys.removeAll { !others.contains($0) } }
+        if let others = step.keysOfOthers { step.keys.removeAll { !others.contains($0) } }
         for key in rankings.entered(step.snapshot.catalog) where known.insert(key).inserted {
             step.keys.append(key)
         }

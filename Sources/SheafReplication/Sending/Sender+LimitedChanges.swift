@@ -27,7 +27,7 @@ extension Sender {
                 ?? change.shadowCommit.map { $0 > remoteCommit } ?? false
             guard !isFromPeer || matcher.isRanked else { continue }
             var before = change.before
-            if let document = before, try !context.isReadable(document, change.key, address) {
+            if let document = before, try !context.maySelect(document, change.key, address) {
                 before = nil
             }
             // The peer sees its shadow of a hidden document, and only its own writes change the
@@ -35,7 +35,7 @@ extension Sender {
             if before == nil, isShadowed, change.shadowCommit == nil { continue }
             if before == nil {
                 guard let document = try snapshot.document(change.key),
-                    try context.isReadable(document, change.key, address)
+                    try context.maySelect(document, change.key, address)
                 else { continue }
             }
             limited.changes.add(

@@ -175,7 +175,7 @@ extension Sender {
         exchange.session.endCommit()
     }
 
-    /// Adds a document with the name numbers of the store; returns its length on the connection.
+    /// Adds a document, translated to the names of the connection; returns its encoded length.
     private mutating func add(
         _ document: ShippedDocument, _ snapshot: DocumentSnapshot, _ context: PeerContext,
         on exchange: inout DocumentExchange
@@ -241,7 +241,9 @@ extension Sender {
         }
     }
 
-    /// Records that a document is sent again; an acknowledgment without a refusal accepts it.
+    /// Records that a document is sent, if the peer has refused any.
+    ///
+    /// An acknowledgment without a new refusal accepts it.
     mutating func recordSentAgain(
         _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID,
         _ context: PeerContext

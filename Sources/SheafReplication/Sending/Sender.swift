@@ -5,30 +5,30 @@ import SheafSync
 
 /// The sending half of one connection: the subscription of the peer, and the documents sent for it.
 ///
-/// Each event gets the `PeerContext`, and writes to the session of the `DocumentExchange`; what
-/// else it causes are effects, which the replicator performs after each event.
+/// Events get a `PeerContext` and the `DocumentExchange`, and queue effects for the replicator.
 struct Sender {
-    /// A consequence of an event outside of the connection.
+    /// An action that the replicator performs after an event.
     enum Effect {
-        /// A refused document is sent again, with the batch of a commit.
+        /// A document that the peer may have refused is sent, with the batch of a commit.
         case sentAgain(DocumentAddress, with: CommitID)
         /// Read repairs are sent with the batch of a commit.
         case sentRepairs(Set<DocumentAddress>, with: CommitID)
-        /// The peer must be sent a document until it acknowledges it.
+        /// The read repair of a document is pending until the peer acknowledges it.
         case repair(DocumentAddress)
         /// The peer wants a document whose local commits this peer may not send.
         case unsendable(DocumentAddress, [CommitID])
-        /// The peer refuses a document, of which it lacks local commits.
+        /// The peer refuses these local commits of a document.
         case refused(DocumentAddress, [CommitID], RefusedWrite.Reason)
         /// The peer refuses a number of documents without naming them.
         case refusedOmitted(UInt64, through: CommitID)
-        /// The peer has reconciled its subscription with a snapshot; `sent` was sent before.
+        /// The peer has reconciled its subscription with a snapshot; documents up to `sent` were
+        /// sent before.
         case compared(DocumentSnapshot, sent: CommitID)
-        /// The peer has acknowledged a commit, and has all of its documents up to `synced`.
+        /// A limited peer has all of its documents up to `synced`; refusals and deliveries up to
+        /// the first commit are settled.
         case acknowledged(CommitID, synced: CommitID)
     }
 
-    let generation: UInt64
     let matcher: SubscriptionMatcher
     /// A matcher that ignores rights, created on first use.
     var unfiltered: SubscriptionMatcher?
@@ -80,11 +80,11 @@ struct Sender {
 
     var effects = EffectQueue<Effect>()
 
-    init(generation: UInt64, _ matcher: SubscriptionMatcher, from remoteCommit: UInt64) {
-        (self.generation, self.matcher, self.remoteCommit) = (generation, matcher, remoteCommit)
+    init(_ matcher: SubscriptionMatcher, from remoteCommit: UInt64) {
+        (self.matcher, self.remoteCommit) = (matcher, remoteCommit)
     }
 
-    /// Runs an event; called on an optional sender, it changes that in place.
+    /// Runs an event; optional chaining to this method changes an optional sender without a copy.
     mutating func run(
         _ event: (inout Sender) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -126,7 +126,7 @@ struct Sender {
         if isStreaming { restart(on: &exchange) } else { isListOutdated = true }
     }
 
-    /// Makes the peers reconcile, unless no snapshot was used for the peer yet.
+    /// Makes the peers reconcile if a snapshot was already used for the peer.
     mutating func reconcileIfBegun(on exchange: inout DocumentExchange) {
         guard isStreaming || compared != nil || preparation != nil else { return }
         reconcile(on: &exchange)

@@ -226,6 +226,7 @@ package struct SyncSession: Sendable {
         effects.append(.send(writer.bytes(of: Frame(type, body))))
     }
 
+    /// Sends an unsolicited message, if the session is open.
     package mutating func report<Message: UnsolicitedMessage>(_ message: Message) {
         guard isOpen else { return }
         send(Message.type, message.bytes)

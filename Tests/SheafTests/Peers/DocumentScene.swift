@@ -108,12 +108,18 @@ final class DocumentScene {
         let end: Int
     }
 
+    /// A connection end to which a test adds frames, or that receives other ones than were sent.
+    private struct ForgedEnd {
+        var reader = FrameReader(limit: SyncLimits.frameLength)
+        var writer = FrameWriter()
+        let replaced: (Frame) throws -> Frame
+    }
+
     private(set) var nodes: [Node] = []
     private var wires: [UInt64: [Int]] = [:]
     private var messages: [(to: Direction, bytes: [UInt8])] = []
     private var held: Set<Direction> = []
-    /// The frame counters of connection ends to which a test adds frames.
-    private var forged: [Direction: (reader: FrameReader, writer: FrameWriter)] = [:]
+    private var forged: [Direction: ForgedEnd] = [:]
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
 
@@ -209,9 +215,12 @@ final class DocumentScene {
     }
 
     /// Allows a test to add frames to those that one end of a new connection receives.
-    func forge(_ wire: UInt64, to end: Int) {
-        let reader = FrameReader(limit: SyncLimits.frameLength)
-        forged[Direction(wire: wire, end: end)] = (reader, FrameWriter())
+    ///
+    /// `replaced` returns the frame that the end receives in place of one that was sent.
+    func forge(
+        _ wire: UInt64, to end: Int, _ replaced: @escaping (Frame) throws -> Frame = { $0 }
+    ) {
+        forged[Direction(wire: wire, end: end)] = ForgedEnd(replaced: replaced)
     }
 
     /// Delivers a frame that the other end has not sent.
@@ -225,11 +234,13 @@ final class DocumentScene {
     /// Delivers bytes that the other end has sent.
     private func deliver(_ bytes: [UInt8], _ to: Direction) throws {
         var bytes = bytes
-        if var (reader, writer) = forged[to] {
-            bytes.withUnsafeBytes { reader.append($0) }
+        if var forgedEnd = forged[to] {
+            bytes.withUnsafeBytes { forgedEnd.reader.append($0) }
             bytes = []
-            while let frame = try reader.next() { bytes += writer.bytes(of: frame) }
-            forged[to] = (reader, writer)
+            while let frame = try forgedEnd.reader.next() {
+                bytes += forgedEnd.writer.bytes(of: try forgedEnd.replaced(frame))
+            }
+            forged[to] = forgedEnd
         }
         bytes.withUnsafeBytes { nodes[to.end].replicator.receive($0, on: to.wire, at: now) }
         try perform(to.end)

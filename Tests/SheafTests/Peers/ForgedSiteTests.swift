@@ -67,4 +67,37 @@ struct ForgedSiteTests {
         #expect(scene.nodes.allSatisfy { $0.closeMessages.isEmpty })
         #expect(scene.isConnected(wire))
     }
+
+    @Test func `a peer whose hello has a foreign site still gets the documents of that site`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        try scene.connect(0, 2)
+        try scene.run()
+        let site = scene.nodes[2].store.queries.documents.site
+        let wire = try scene.connect(0, 1)
+        scene.forge(wire, to: 0) { frame in
+            guard frame.type == .hello else { return frame }
+            let hello = try frame.body.withUnsafeBytes { try Hello(decoding: $0) }
+            return Frame(.hello, hello.claiming(site).bytes)
+        }
+        try scene.run()
+        for id in ["a", "b"] {
+            try scene.execute(
+                2, "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": .string(id)] as Value])
+            try scene.run()
+        }
+        #expect(try scene.rows(1, "SELECT * FROM cars").count == 2)
+        #expect(scene.isConnected(wire))
+    }
+}
+
+extension Hello {
+    /// Returns the hello with another site.
+    fileprivate func claiming(_ site: Site) -> Hello {
+        Hello(
+            database: database, peerKey: peerKey, site: site, log: log, nonce: nonce,
+            wallMilliseconds: wallMilliseconds, isServer: isServer, name: name)
+    }
 }
