@@ -87,7 +87,7 @@ extension Receiver {
             || written.first.map { $0.localCommit <= durable } ?? false
     }
 
-    /// Writes the received batches, acknowledges the durable ones, and checks announcements and rankings.
+    /// Writes received batches, acknowledges durable ones, and checks announcements and rankings.
     mutating func advance(
         _ context: PeerContext, on exchange: inout DocumentExchange
     ) throws(EngineError) {

@@ -146,6 +146,33 @@ import Testing
         #expect(rows == [#"{"n":60}"#])
     }
 
+    /// Drops more waiting batches than the credit of the sender allows to be lost.
+    @Test func `a batch that waits for a write returns its credit when the peer resubscribes`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        var random = SeededRandom(seed: 11, "waiting batches")
+        try scene.subscribe(1, [cars])
+        try scene.connect(0, 1)
+        try scene.run()
+        for round in 1...8 {
+            scene.nodes[1].isBusy = true
+            for _ in 0..<2 {
+                try scene.execute(
+                    0, "INSERT INTO cars DOCUMENTS (:car)",
+                    ["car": ["n": 0, "noise": .bytes(random.bytes(1_000_000))] as Value])
+                try scene.run()
+            }
+            try scene.subscribe(1, ["\(cars) WHERE n >= -\(round)"])
+            scene.nodes[1].isBusy = false
+            try scene.run()
+            try scene.advance(milliseconds: 10_000)
+            try scene.run()
+            let rows = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
+            #expect(rows == ["{\"n\":\(2 * round)}"])
+        }
+    }
+
     /// Drops the connection before the repair of an older state arrives.
     @Test func `read repairs survive a dropped connection`() throws {
         let scene = try DocumentScene(3)
