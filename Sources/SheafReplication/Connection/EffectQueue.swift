@@ -4,6 +4,8 @@ struct EffectQueue<Effect> {
     /// Number of effects already returned.
     private var returnedCount = 0
 
+    var isEmpty: Bool { returnedCount == effects.count }
+
     mutating func append(_ effect: Effect) {
         effects.append(effect)
     }

@@ -13,11 +13,13 @@ extension Replicator {
 
     /// Runs an event of the receiver of a connection, and performs its effects.
     ///
-    /// An error ends the connection.
+    /// An error ends the connection. After the end of the session nothing runs: otherwise each
+    /// batch of one frame would be an event nested in the previous one.
     func runReceiver(
         of connection: Connection,
         _ event: (inout Receiver, PeerContext, inout DocumentExchange) throws(EngineError) -> Void
     ) {
+        guard connection.session.isOpen else { return }
         var failure: EngineError?
         do throws(EngineError) {
             let context = context(of: connection)

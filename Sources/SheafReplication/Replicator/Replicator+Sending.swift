@@ -18,7 +18,7 @@ extension Replicator {
         of connection: Connection,
         _ event: (inout Sender, PeerContext, inout DocumentExchange) throws(EngineError) -> Void
     ) {
-        guard connection.sender != nil else { return }
+        guard connection.sender != nil, connection.session.isOpen else { return }
         var failure: EngineError?
         do throws(EngineError) {
             let context = context(of: connection)

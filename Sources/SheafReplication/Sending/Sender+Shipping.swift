@@ -248,7 +248,8 @@ extension Sender {
         _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID,
         _ context: PeerContext
     ) {
-        guard !context.refusals.isEmpty, context.refusals.has(context.key) else { return }
+        // An effect of this event may be the first refusal.
+        guard !effects.isEmpty || context.refusals.has(context.key) else { return }
         effects.append(
             .sentAgain(DocumentAddress(collection: collection, id: Array(id)), with: commit))
     }

@@ -92,6 +92,19 @@ struct BatchVectorTests {
         }
     }
 
+    /// Each batch before the invalid one is an event of a session that has ended.
+    @Test func `a segment of 60,000 batches with an invalid last one exhausts no stack`() throws {
+        var commits = CommitWriter()
+        for number in 2...UInt64(60_000) {
+            commits.begin(number, stamp: nil)
+            commits.end(isContinued: false)
+        }
+        commits.begin(1, stamp: nil)
+        commits.end(isContinued: false)
+        let listener = try Listener(hearing: [0] + commits.bytes)
+        #expect(listener.closeMessage?.code == .protocolBroken)
+    }
+
     @Test func `a document requested twice is sent once`() throws {
         let listener = try Listener()
         try listener.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
