@@ -35,8 +35,7 @@ struct PeerTests {
         right.updateTransportConfig { $0.connect.tcpServers.remove("127.0.0.1:1") }
         #expect(right.transportConfig.connect.tcpServers == [address])
         // A peer that listens on another port is dialed there.
-        let later = try await LoopbackScene.restartListening(left)
-        right.updateTransportConfig { $0.connect.tcpServers = [later] }
+        LoopbackScene.restartListening(left, connecting: right)
         try left.store["cars"].upsert(["_id": "b"])
         await right.documents(of: "SELECT * FROM cars", are: ["a", "b"])
         right.stopSync()
@@ -174,9 +173,8 @@ struct PeerTests {
             try #require(left.transportConfig == before && left.isSyncActive, "\(number)")
         }
         // The transport runs: it applies a change, and accepts a connection.
-        let address = try await LoopbackScene.restartListening(left)
-        right.updateTransportConfig { $0.connect.tcpServers = [address] }
         try right.startSync()
+        LoopbackScene.restartListening(left, connecting: right)
         _ = await right.graph { !$0.remotePeers.isEmpty }
         #expect(errors.withLock(\.count) == changes.count)
         try await left.close()
@@ -310,14 +308,14 @@ struct PeerTests {
 }
 
 extension LoopbackScene {
-    /// Restarts the listener, which selects another port; returns the new address.
-    static func restartListening(_ ditto: Ditto) async throws -> String {
-        let (addresses, found) = AsyncStream.makeStream(of: String.self)
+    /// Restarts the listener, which selects another port, and connects another peer to it.
+    ///
+    /// The addresses of earlier restarts may be reported late, so each address replaces the last.
+    static func restartListening(_ ditto: Ditto, connecting other: Ditto) {
         ditto.peer?.presence.onTransportEvent { event in
-            if case .listening(let address) = event { found.yield(address) }
+            guard case .listening(let address) = event else { return }
+            other.updateTransportConfig { $0.connect.tcpServers = [address] }
         }
         ditto.updateTransportConfig { $0.connect.retryInterval += 1 }
-        for await address in addresses { return address }
-        throw CancellationError()
     }
 }
