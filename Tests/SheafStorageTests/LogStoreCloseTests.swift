@@ -92,11 +92,12 @@ import Testing
     ) throws {
         let volume = SimulatedVolume()
         let store = try store(volume, durability)
+        // The fault precedes the commit, which the store flushes at any time after it.
+        volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
         let commit = try store.append(batch("key"))
         let waits = durability == .full
         let outcome = Mutex<Result<CommitID, StorageError>?>(nil)
         if waits { store.whenDurable(commit) { result in outcome.withLock { $0 = result } } }
-        volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
         if waits {
             // The flush fails, and the caller receives its error.
             #expect(throws: StorageError.self) { try store.flush() }
