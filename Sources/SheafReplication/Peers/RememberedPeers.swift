@@ -79,10 +79,7 @@ struct RememberedPeers {
         }
     }
 
-    /// Returns the state of a peer with limited rights; nil if it is not remembered.
-    func limitedPeer(_ key: [UInt8]) -> LimitedPeer? { limited[key] }
-
-    /// Returns the state of a connected peer with limited rights.
+    /// Returns the state of a peer with limited rights; begins a new one if none is remembered.
     mutating func openLimitedPeer(_ key: [UInt8]) -> LimitedPeer {
         if let known = limited[key] { return known }
         let new = LimitedPeer()

@@ -10,7 +10,7 @@ import SheafSync
 struct Receiver {
     /// An action that the replicator performs after an event.
     enum Effect {
-        /// Writes received batches, and reports the outcome to `finish`.
+        /// Writes received batches; `finish` and `conclude` get the outcome.
         case write([PreparedStep])
         /// An empty batch needs no write; this is its outcome.
         case written(WriteJob.Outcome)

@@ -192,9 +192,8 @@ extension Replicator {
     /// Records documents that were received from a peer with limited rights and written.
     func recordReceived(_ outcome: WriteJob.Outcome) {
         guard let key = outcome.limitedPeer, !outcome.received.isEmpty else { return }
-        for address in outcome.received {
-            peers.limitedPeer(key)?.received.add(address)
-        }
+        let peer = peers.openLimitedPeer(key)
+        for address in outcome.received { peer.received.add(address) }
     }
 
     // MARK: Announcements

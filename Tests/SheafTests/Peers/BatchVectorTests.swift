@@ -93,7 +93,7 @@ struct BatchVectorTests {
     }
 
     /// Each batch before the invalid one is an event of a session that has ended.
-    @Test func `a segment of 60,000 batches with an invalid last one exhausts no stack`() throws {
+    @Test func `an invalid batch after 60,000 others ends only the connection`() throws {
         var commits = CommitWriter()
         for number in 2...UInt64(60_000) {
             commits.begin(number, stamp: nil)

@@ -146,7 +146,7 @@ import Testing
         #expect(rows == [#"{"n":60}"#])
     }
 
-    /// Drops more waiting batches than the credit of the sender allows to be lost.
+    /// Without the returned credit, the sender could send nothing after four rounds.
     @Test func `a batch that waits for a write returns its credit when the peer resubscribes`()
         throws
     {
