@@ -13,6 +13,6 @@
 @_exported public import struct SheafReplication.RefusedWrite
 @_exported public import struct SheafReplication.SyncStatistics
 @_exported public import struct SheafReplication.UnreachableAddress
-@_exported public import struct SheafStatements.Query
+@_exported public import struct SheafStatements.DQL
 @_exported public import struct SheafStatements.QueryArguments
 @_exported public import enum SheafSystem.SheafVersion

@@ -85,7 +85,7 @@ package final class QueryEngine: Sendable {
     package var parameters: SharedParameters { sharedParameters.withLock { $0 } }
 
     /// Returns the parsed statement of a query, cached by its text.
-    package func statement(_ query: Query) throws(StoreError) -> Statement {
+    package func statement(_ query: DQL) throws(StoreError) -> Statement {
         let statement: Statement
         if let known = statements.cache.withLock({ $0.find(query.text) }) {
             statement = known
@@ -99,12 +99,12 @@ package final class QueryEngine: Sendable {
 
     /// Returns the parsed statement of a query, and the values of its parameters.
     package func prepare(
-        _ query: Query, _ arguments: QueryArguments
+        _ query: DQL, _ arguments: QueryArguments
     ) throws(StoreError) -> (Statement, ArgumentValues) {
         (try statement(query), try query.bind(arguments))
     }
 
-    private func parse(_ query: Query) throws(StoreError) -> Statement {
+    private func parse(_ query: DQL) throws(StoreError) -> Statement {
         requests.countParsing()
         do throws(StoreError) { return try Parser.parse(query.text) } catch {
             // An interpolation between quotes is a better explanation than the syntax error.

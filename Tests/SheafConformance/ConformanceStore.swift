@@ -53,7 +53,7 @@ final class ConformanceStore {
     ) throws -> ResultStorage {
         let store = store
         let (statement, values) = try queries.prepare(
-            Query(verbatim: text), QueryArguments(arguments))
+            DQL(verbatim: text), QueryArguments(arguments))
         let outcome = try queries.execute(
             statement, values,
             CommitSink(

@@ -51,7 +51,7 @@ package struct Bank: ListWorkload {
 
     /// Checks the number of accounts and their total; by rows, also that none is overdrawn.
     private func audit(
-        byRows: Bool, _ run: (Query) async throws -> QueryResult
+        byRows: Bool, _ run: (DQL) async throws -> QueryResult
     ) async throws {
         var (count, sum) = (0, 0)
         if byRows {
@@ -84,7 +84,7 @@ package struct Bank: ListWorkload {
             """)
     }
 
-    private func transfer(_ transaction: Transaction, _ random: SeededRandom) async throws {
+    private func transfer(_ transaction: StoreTransaction, _ random: SeededRandom) async throws {
         var random = random
         let from = random.below(Self.count)
         let to = (from + 1 + random.below(Self.count - 1)) % Self.count
@@ -107,7 +107,7 @@ package struct Bank: ListWorkload {
 
     /// Replaces an account by another one with the same slot.
     private func move(
-        _ number: Int, _ transaction: Transaction, _ random: SeededRandom
+        _ number: Int, _ transaction: StoreTransaction, _ random: SeededRandom
     ) async throws {
         var random = random
         let slot = random.below(Self.count)

@@ -56,7 +56,7 @@ package struct ListAppend: ListWorkload {
     }
 
     private func read(
-        _ keys: [Int], _ notes: OperationRecorder, _ run: (Query) async throws -> QueryResult
+        _ keys: [Int], _ notes: OperationRecorder, _ run: (DQL) async throws -> QueryResult
     ) async throws {
         let result =
             keys.count == 1
@@ -75,7 +75,7 @@ package struct ListAppend: ListWorkload {
     }
 
     private func write(
-        _ number: Int, _ transaction: Transaction, _ notes: OperationRecorder,
+        _ number: Int, _ transaction: StoreTransaction, _ notes: OperationRecorder,
         _ random: SeededRandom
     ) async throws {
         var random = random
@@ -107,7 +107,7 @@ package struct ListAppend: ListWorkload {
     }
 
     /// Runs a statement that fails after its first document, and ignores the error.
-    private func fail(_ transaction: Transaction, existing: Int, ghost: Int) async throws {
+    private func fail(_ transaction: StoreTransaction, existing: Int, ghost: Int) async throws {
         do throws(any Error) {
             try await transaction.execute(
                 """

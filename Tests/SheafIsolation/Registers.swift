@@ -60,7 +60,7 @@ package struct Registers: ListWorkload {
                 commit: notes.commit, notes.operations))
     }
 
-    private func read(_ key: Int, _ transaction: Transaction, _ notes: OperationRecorder)
+    private func read(_ key: Int, _ transaction: StoreTransaction, _ notes: OperationRecorder)
         async throws
     {
         let found = try await transaction.execute(
@@ -70,7 +70,7 @@ package struct Registers: ListWorkload {
     }
 
     private func readAll(
-        _ notes: OperationRecorder, _ run: (Query) async throws -> QueryResult
+        _ notes: OperationRecorder, _ run: (DQL) async throws -> QueryResult
     ) async throws {
         let all = try await run("SELECT _id, v FROM \(identifier: collection)")
         var values: [Int: [Int]] = [:]
@@ -80,7 +80,7 @@ package struct Registers: ListWorkload {
     }
 
     private func write(
-        _ key: Int, _ value: Int, _ transaction: Transaction, _ notes: OperationRecorder
+        _ key: Int, _ value: Int, _ transaction: StoreTransaction, _ notes: OperationRecorder
     ) async throws {
         notes.write(key, value)
         notes.keep(

@@ -17,7 +17,7 @@ extension Store {
     /// Inserts and deletes documents three times, so that all names of a collection have numbers.
     ///
     /// The workload then tests concurrent transactions, not the assignment of numbers.
-    func meetNames(_ insertion: Query, _ collection: String) async throws {
+    func meetNames(_ insertion: DQL, _ collection: String) async throws {
         for _ in 0..<3 {
             try await execute(insertion)
             try await execute("DELETE FROM \(identifier: collection)")
@@ -27,7 +27,7 @@ extension Store {
     /// Runs a transaction that ends in the given way; returns whether it was committed.
     func run(
         _ manner: Mode, isReadOnly: Bool = false,
-        _ body: @escaping @Sendable (Transaction) async throws -> Void
+        _ body: @escaping @Sendable (StoreTransaction) async throws -> Void
     ) async throws -> Attempt.Outcome {
         let task = Task {
             try await transaction(isReadOnly: isReadOnly) { transaction in

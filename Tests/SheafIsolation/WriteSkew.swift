@@ -52,7 +52,7 @@ package struct WriteSkew: ListWorkload {
     }
 
     /// Withdraws the sum of a pair from one account, or deposits ten.
-    private func withdraw(_ transaction: Transaction, _ random: SeededRandom) async throws {
+    private func withdraw(_ transaction: StoreTransaction, _ random: SeededRandom) async throws {
         var random = random
         let pair = random.below(Self.pairs)
         let found = try await transaction.execute(
@@ -70,7 +70,7 @@ package struct WriteSkew: ListWorkload {
     }
 
     /// Takes a person off call if another one is on call, or puts the person on call.
-    private func change(_ transaction: Transaction, _ random: SeededRandom) async throws {
+    private func change(_ transaction: StoreTransaction, _ random: SeededRandom) async throws {
         var random = random
         let person = random.below(Self.people)
         let found = try await transaction.execute(

@@ -122,7 +122,7 @@ final class MeshPeer {
         try replicator.subscribe(
             texts.map { text in
                 try SubscriptionQuery(
-                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+                    try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries)
             })
     }
 
@@ -190,7 +190,7 @@ final class MeshPeer {
     func contents(matching texts: [String]) throws -> [DocumentAddress: [UInt8]] {
         let queries = try texts.map { text in
             try SubscriptionQuery(
-                try self.queries.statement(Query(verbatim: text)), ArgumentValues(), self.queries)
+                try self.queries.statement(DQL(verbatim: text)), ArgumentValues(), self.queries)
         }
         return try documents.snapshot().spelledContents(
             matching: SubscriptionMatcher(queries, self.queries))

@@ -42,7 +42,7 @@ final class PairedSimulation {
             try execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         }
 
-        func execute(_ query: Query) throws {
+        func execute(_ query: DQL) throws {
             let store = store
             let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
             let (statement, values) = try queries.prepare(query, [:])
@@ -73,7 +73,7 @@ final class PairedSimulation {
         func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
             try texts.map { text in
                 try SubscriptionQuery(
-                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+                    try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries)
             }
         }
     }

@@ -106,7 +106,7 @@ package final class ReplicatorProbe {
     private func subscribe() throws {
         try replicator.subscribe(
             ["cars", "graffiti"].map { name in
-                let query = Query(verbatim: "SELECT * FROM \(name)")
+                let query = DQL(verbatim: "SELECT * FROM \(name)")
                 return try SubscriptionQuery(
                     try queries.statement(query), ArgumentValues(), queries)
             })
@@ -200,7 +200,7 @@ package final class ReplicatorProbe {
         try perform()
         // All written documents must be readable.
         guard hasWritten else { return }
-        let query = Query(verbatim: "SELECT * FROM cars")
+        let query = DQL(verbatim: "SELECT * FROM cars")
         let all = try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
         _ = try queries.documents.snapshot().spelledContents(
             matching: SubscriptionMatcher([all], queries))

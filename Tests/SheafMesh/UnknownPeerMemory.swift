@@ -77,7 +77,7 @@ private final class FloodScene {
             while try store.flush() {}
         }
         replicator.processPublished()
-        let query = Query(verbatim: "SELECT * FROM cars")
+        let query = DQL(verbatim: "SELECT * FROM cars")
         try replicator.subscribe([
             try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
         ])

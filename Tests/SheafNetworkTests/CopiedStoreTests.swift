@@ -10,7 +10,7 @@ import Testing
 /// Two running copies of one store, with one key.
 struct CopiedStoreTests {
     private let directory = TemporaryDirectory()
-    private let cars: Query = "SELECT * FROM cars ORDER BY _id"
+    private let cars: DQL = "SELECT * FROM cars ORDER BY _id"
 
     /// A peer that captures its log from level warning on.
     private final class Copy: Sendable {

@@ -144,7 +144,7 @@ struct ReconnectTests {
         return false
     }
 
-    private static func isConnected(_ connection: NetworkConnection) -> Bool {
+    private static func isConnected(_ connection: NetworkConnectionStatus) -> Bool {
         if case .connected = connection.state { return true }
         return false
     }
@@ -161,7 +161,7 @@ struct ReconnectTests {
         let client = try RunningPeer(
             Peers.configuration(), peers: addresses, random: { random.withLock { $0.next() } })
         let end = deadline()
-        var states: [NetworkConnection.State] = []
+        var states: [NetworkConnectionStatus.State] = []
         var isSettled = false
         while !isSettled, Clock.system.monotonicNanoseconds() < end {
             states = client.transport.connections.map(\.state)
@@ -206,7 +206,7 @@ struct ReconnectTests {
         let isTried = client.host.wait { !$0.unreachable.isEmpty }
         #expect(isTried)
         let end = deadline()
-        var connections: [NetworkConnection] = []
+        var connections: [NetworkConnectionStatus] = []
         while connections.count != 2 || connections.contains(where: { $0.state == .connecting }),
             Clock.system.monotonicNanoseconds() < end
         {

@@ -107,7 +107,7 @@ package struct ArgumentDifferences {
             let answer: QueryOutput
             switch way {
             case .named:
-                answer = Self.answer(Query(verbatim: text), QueryArguments(values), simulation)
+                answer = Self.answer(DQL(verbatim: text), QueryArguments(values), simulation)
             case .interpolated:
                 answer = Self.answer(Self.query(text, values), [:], simulation)
             case .mixed:
@@ -116,7 +116,7 @@ package struct ArgumentDifferences {
                 answer = Self.answer(Self.query(text, half), QueryArguments(rest), simulation)
             case .written:
                 answer = Self.answer(
-                    Query(verbatim: sample.writtenText), QueryArguments(sample.writtenValues),
+                    DQL(verbatim: sample.writtenText), QueryArguments(sample.writtenValues),
                     simulation)
             }
             guard first ?? answer == answer else {
@@ -134,8 +134,8 @@ package struct ArgumentDifferences {
     }
 
     /// Returns the statement with its parameters replaced by interpolated values.
-    private static func query(_ text: String, _ values: [String: Value]) -> Query {
-        var interpolation = Query.StringInterpolation(
+    private static func query(_ text: String, _ values: [String: Value]) -> DQL {
+        var interpolation = DQL.StringInterpolation(
             literalCapacity: text.utf8.count, interpolationCount: values.count)
         let pieces = text.split(separator: ":p", omittingEmptySubsequences: false)
         interpolation.appendLiteral(String(pieces[0]))
@@ -148,11 +148,11 @@ package struct ArgumentDifferences {
                 interpolation.appendLiteral(":p" + piece)
             }
         }
-        return Query(stringInterpolation: interpolation)
+        return DQL(stringInterpolation: interpolation)
     }
 
     private static func answer(
-        _ query: Query, _ arguments: QueryArguments, _ simulation: QuerySimulation
+        _ query: DQL, _ arguments: QueryArguments, _ simulation: QuerySimulation
     ) -> QueryOutput {
         do throws(StoreError) {
             let outcome = try simulation.run(query, arguments)

@@ -9,7 +9,7 @@ import SheafStore
 final class ObservedQueries {
     /// An observer with its statement and its last result.
     private struct ObserverState {
-        let observer: Observer
+        let observer: StoreObserver
         let text: String
         let statement: Statement
         let arguments: [String: Value]
@@ -48,10 +48,10 @@ final class ObservedQueries {
         let text = Statement(
             text: "", body: .select(select), directives: [], parameters: []
         ).description
-        let query = Query(verbatim: text)
+        let query = DQL(verbatim: text)
         let statement = try simulation.queries.statement(query)
         lastNumber += 1
-        let observer = Observer(unattended: query, number: lastNumber)
+        let observer = StoreObserver(unattended: query, number: lastNumber)
         let missed = simulation.queries.documents.startFeed()
         newObservers.append(
             NewObserver(observer, statement, ArgumentValues(arguments), missedThrough: missed))

@@ -76,11 +76,11 @@ package final class QuerySimulation {
     package func execute(
         _ text: String, _ arguments: [String: Value] = [:]
     ) throws(StoreError) -> ResultStorage {
-        try run(Query(verbatim: text), QueryArguments(arguments))
+        try run(DQL(verbatim: text), QueryArguments(arguments))
     }
 
     /// Runs a query that may contain interpolated values.
-    func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> ResultStorage {
+    func run(_ query: DQL, _ arguments: QueryArguments) throws(StoreError) -> ResultStorage {
         clock.advance(milliseconds: 1)
         let (statement, values) = try queries.prepare(query, arguments)
         if var open = transaction {

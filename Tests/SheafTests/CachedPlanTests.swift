@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `equal values with different encodings do not share a plan`() throws {
-        let statement: Query = "SELECT :v AS v FROM t"
+        let statement: DQL = "SELECT :v AS v FROM t"
         let values: [Value] = [
             .integer(1), .float(1), .float(0), .float(-0.0), .string("\u{e9}"),
             .string("e\u{301}"), .bool(true), .null, .bytes([1]),
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `a reused plan returns documents inserted since its last run`() throws {
-        let statement: Query = "SELECT n FROM t WHERE n > 0 ORDER BY n"
+        let statement: DQL = "SELECT n FROM t WHERE n > 0 ORDER BY n"
         for number in 2...6 {
             try store.execute("INSERT INTO t DOCUMENTS ({_id: \(number), n: \(number)})")
             let wanted = (1...number).map { Value.object(["n": .integer(Int64($0))]) }
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `a reused plan follows created and dropped indexes`() throws {
-        let statement: Query = "SELECT n FROM t USE INDEX 'by_n' WHERE n = 1"
+        let statement: DQL = "SELECT n FROM t USE INDEX 'by_n' WHERE n = 1"
         // A missing index is reported, and the statement runs without it.
         #expect(try store.rows(statement) == [["n": 1]])
         try store.execute("CREATE INDEX by_n ON t (n)")
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `a reused plan finds names that got numbers since its last run`() throws {
         // A name gets a number when it is used for the second time.
-        let statement: Query = "SELECT _id FROM t WHERE late = 1 ORDER BY _id"
+        let statement: DQL = "SELECT _id FROM t WHERE late = 1 ORDER BY _id"
         #expect(try store.rows(statement).isEmpty)
         for number in 2...5 {
             try store.execute("INSERT INTO t DOCUMENTS ({_id: \(number), late: 1})")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `changed system parameters apply to the next run`() throws {
-        let statement: Query = "SELECT o FROM t WHERE _id = 2"
+        let statement: DQL = "SELECT o FROM t WHERE _id = 2"
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, o: {x: 1}})")
         let before = try store.rows(statement)
         #expect(before == [["o": ["x": 1]]])
@@ -70,7 +70,7 @@ import Testing
         #expect(try store.rows(statement) == [.object([:])])
         try store.execute("ALTER SYSTEM RESET dql_strict_mode")
         #expect(try store.rows(statement) == before)
-        let joined: Query = "SELECT t.n FROM t JOIN t AS u ON u._id = t.n"
+        let joined: DQL = "SELECT t.n FROM t JOIN t AS u ON u._id = t.n"
         #expect(try store.rows(joined) == [["n": 1]])
         try store.execute(
             "ALTER SYSTEM SET dql_default_directives = {'#max_joins': 0}")
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Statements that check for an interruption only while they evaluate the long `body` in `t`.
-    private static let longStatements: [Query] = [
+    private static let longStatements: [DQL] = [
         "SELECT upper(body) AS v FROM t", "SELECT body || 'a' AS v FROM t",
         "SELECT 'a' || body || n AS v FROM t", "SELECT n FROM t WHERE body LIKE '%b'",
         "SELECT n FROM t WHERE NOT body LIKE concat('%', s)",
@@ -123,10 +123,10 @@ import Testing
 
     @Test func `clock() returns the time of the run in every clause`() throws {
         let time = try #require(try store.value("SELECT clock() FROM t"))
-        let before: Query = "SELECT clock() AS v FROM t"
+        let before: DQL = "SELECT clock() AS v FROM t"
         #expect(try store.rows(before) == [["v": time]])
         // Each statement returns the document at this time only.
-        let statements: [Query] = [
+        let statements: [DQL] = [
             "SELECT n FROM t WHERE clock() = :then",
             "SELECT n FROM t WHERE n = 1 AND concat('at ', clock()) = concat('at ', :then)",
             "SELECT t.n FROM t JOIN t AS u ON u._id = t._id AND clock() = :then",
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test func `an index recreated with other fields is used with those fields`() throws {
-        let statement: Query = "SELECT n FROM t WHERE n = 1"
+        let statement: DQL = "SELECT n FROM t WHERE n = 1"
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, n: 2, m: 1})")
         try store.execute("CREATE INDEX one ON t (n)")
         #expect(try store.rows(statement) == [["n": 1]])
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func `a reused plan finds values that are too long for an index`() throws {
-        let statement: Query = "SELECT n FROM t USE INDEX 'by_n' WHERE n > 'a'"
+        let statement: DQL = "SELECT n FROM t USE INDEX 'by_n' WHERE n > 'a'"
         try store.execute("CREATE INDEX by_n ON t (n)")
         #expect(try store.rows(statement).isEmpty)
         let long = Value.string(String(repeating: "long ", count: 200))

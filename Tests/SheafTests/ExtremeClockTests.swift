@@ -12,7 +12,7 @@ struct ExtremeClockTests {
         0, 1, 999, 1 << 31, 18_446_744_073_709, 1 << 47, (1 << 48) - 2, (1 << 48) - 1, 1 << 48,
         1 << 53, UInt64(Int64.max), UInt64(Int64.max) + 1, .max - 1, .max,
     ]
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     private func write(_ scene: DocumentScene, _ number: Int, _ id: String) throws {
         try scene.execute(

@@ -23,7 +23,7 @@ final class InterpolationStore {
 
     @discardableResult
     func execute(
-        _ query: Query, _ arguments: QueryArguments = [:]
+        _ query: DQL, _ arguments: QueryArguments = [:]
     ) throws(StoreError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
@@ -36,20 +36,20 @@ final class InterpolationStore {
         return outcome
     }
 
-    func rows(_ query: Query, _ arguments: QueryArguments = [:]) throws -> [Value] {
+    func rows(_ query: DQL, _ arguments: QueryArguments = [:]) throws -> [Value] {
         let outcome = try execute(query, arguments)
         return try outcome.items.map { .object(try $0.object(outcome.names)) }
     }
 
     /// Returns the first column of the only row.
-    func value(_ query: Query, _ arguments: QueryArguments = [:]) throws -> Value? {
+    func value(_ query: DQL, _ arguments: QueryArguments = [:]) throws -> Value? {
         let rows = try rows(query, arguments)
         guard rows.count == 1, case .object(let row) = rows[0] else { return nil }
         return row.first { _ in true }?.value
     }
 
     /// Returns the error text of a query, or nil if it succeeds.
-    func problem(_ query: Query, _ arguments: QueryArguments = [:]) -> String? {
+    func problem(_ query: DQL, _ arguments: QueryArguments = [:]) -> String? {
         do throws(StoreError) {
             try execute(query, arguments)
             return nil

@@ -53,7 +53,7 @@ import Testing
     }
 
     @discardableResult
-    private func execute(_ query: Query) throws(StoreError) -> ResultStorage {
+    private func execute(_ query: DQL) throws(StoreError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
         let (statement, values) = try queries.prepare(query, [:])
@@ -65,7 +65,7 @@ import Testing
         return outcome
     }
 
-    private func ids(_ query: Query) throws -> [Int64] {
+    private func ids(_ query: DQL) throws -> [Int64] {
         let outcome = try execute(query)
         return try outcome.items.map { item in
             guard case .integer(let id)? = try item.object(outcome.names)["_id"] else {

@@ -107,7 +107,7 @@ final class CarFixtureStore {
     ) throws -> ResultStorage {
         let store = store
         let (statement, values) = try queries.prepare(
-            Query(verbatim: text), QueryArguments(arguments))
+            DQL(verbatim: text), QueryArguments(arguments))
         return try queries.execute(
             statement, values,
             CommitSink(

@@ -12,7 +12,7 @@ import Testing
         .string(String(repeating: "i", count: 256)), .string(String(repeating: "i", count: 257)),
         .string(String(repeating: "\0", count: 250)), "\(String(repeating: "long ", count: 9))",
     ]
-    private static let lookup: Query = "SELECT * FROM t WHERE _id = :id"
+    private static let lookup: DQL = "SELECT * FROM t WHERE _id = :id"
 
     /// Returns all properties of a result as lines of text.
     private static func answer(_ result: QueryResult) throws -> [String] {
@@ -70,7 +70,7 @@ import Testing
                     "ALTER SYSTEM SET dql_strict_mode = \(random.chance(1, in: 2))")
             case 5 where random.chance(1, in: 9):
                 try await store.execute(
-                    "INSERT INTO other\(part: Query(verbatim: "\(round)")) DOCUMENTS ({'_id': 1})")
+                    "INSERT INTO other\(part: DQL(verbatim: "\(round)")) DOCUMENTS ({'_id': 1})")
             default:
                 let expected = try await Self.answer {
                     try await store.execute("SELECT * FROM t WHERE _id = :id AND TRUE", arguments)
@@ -124,7 +124,7 @@ import Testing
             try await store.transaction { transaction in
                 for _ in 0..<12 {
                     let id = QueryArguments(["id": Self.ids[random.below(Self.ids.count)]])
-                    let change: Query =
+                    let change: DQL =
                         switch random.below(4) {
                         case 0: "DELETE FROM t WHERE _id = :id"
                         case 1: "UPDATE t SET n = n + 1 WHERE _id = :id"

@@ -25,7 +25,7 @@ import Testing
     ) throws -> ResultStorage {
         let store = store
         let (statement, values) = try queries.prepare(
-            Query(verbatim: text), QueryArguments(arguments))
+            DQL(verbatim: text), QueryArguments(arguments))
         return try queries.execute(
             statement, values,
             CommitSink(

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func expect(
-        _ query: Query, _ arguments: QueryArguments = [:], _ problem: String,
+        _ query: DQL, _ arguments: QueryArguments = [:], _ problem: String,
         _ location: SourceLocation = #_sourceLocation
     ) {
         #expect(store.problem(query, arguments) == problem, sourceLocation: location)
@@ -52,7 +52,7 @@ import Testing
             """)
         for query in [
             "SELECT n FROM t -- \(x)", "SELECT n /* \(x) */ FROM t", "SELECT n FROM t --\n/*\(x)*/",
-        ] as [Query] {
+        ] as [DQL] {
             let problem = store.problem(query)
             #expect(problem?.hasPrefix("the interpolated value :$1 is in a comment") == true)
             #expect(problem?.hasSuffix("remove it: comments are ignored") == true)
@@ -76,7 +76,7 @@ import Testing
             "SELECT a.\(name) FROM t", "SELECT n AS \(name) FROM t", "UPDATE t SET \(name) = 1",
             "CREATE INDEX \(name) ON t (n)", "CREATE INDEX i ON t (\(name))",
             "SELECT n FROM t USE INDEX \(name)", "UPDATE t UNSET \(name)",
-        ] as [Query] {
+        ] as [DQL] {
             let problem = store.problem(query)
             #expect(problem?.contains("found :$1") == true, "\(query): \(problem ?? "nothing")")
             #expect(problem?.contains("\\(identifier: ..)") == true)
@@ -85,7 +85,7 @@ import Testing
             "SELECT n FROM t ORDER BY n \(name)", "\(name)", "SELECT n FROM t \(name)",
             "SELECT n FROM t WHERE n = 1\(name)", "SELECT n FROM t WHERE n = \(1)\(2)",
             "SELECT n FROM system\(name)", "SELECT n FROM t WHERE \(name).a = 1",
-        ] as [Query] {
+        ] as [DQL] {
             #expect(store.problem(query)?.contains("^") == true, "\(query)")
         }
     }
@@ -132,7 +132,7 @@ import Testing
             rename the argument
             """)
         // A logged statement can be run with its arguments by name.
-        let logged = Query(verbatim: ("SELECT \(5) + \(6) AS v FROM t" as Query).text)
+        let logged = DQL(verbatim: ("SELECT \(5) + \(6) AS v FROM t" as DQL).text)
         #expect(try store.value(logged, ["$1": 5, "$2": 6]) == 11)
         #expect(store.problem(logged)?.hasPrefix("Parameter $1 was not provided") == true)
     }
@@ -149,7 +149,7 @@ import Testing
                 "SELECT \(identifier: name)\(identifier: "n") FROM t",
                 "SELECT \(identifier: name)` FROM t",
                 "SELECT `\(identifier: name) FROM t",
-            ] as [Query] {
+            ] as [DQL] {
                 #expect(store.problem(query)?.contains("^") == true, "\(query)")
             }
         }

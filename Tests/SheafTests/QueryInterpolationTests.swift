@@ -24,14 +24,14 @@ import Testing
 
     @Test func `interpolated values become numbered arguments`() throws {
         let (color, limit) = ("blue", 5)
-        let query: Query = "SELECT * FROM cars WHERE color = \(color) LIMIT \(limit)"
+        let query: DQL = "SELECT * FROM cars WHERE color = \(color) LIMIT \(limit)"
         #expect(query.text == "SELECT * FROM cars WHERE color = :$1 LIMIT :$2")
         #expect(query.description == query.text && !query.text.contains("blue"))
         #expect(try store.rows(query) == [])
     }
 
     @Test func `values of all encodable types can be interpolated`() throws {
-        func value(_ query: Query) throws -> Value? { try store.value(query) }
+        func value(_ query: DQL) throws -> Value? { try store.value(query) }
         #expect(try value("SELECT \("text") AS v FROM t") == "text")
         #expect(try value("SELECT \("text".dropFirst()) AS v FROM t") == "ext")
         #expect(try value("SELECT \(5) AS v FROM t") == 5)
@@ -73,7 +73,7 @@ import Testing
         #expect(try store.rows("SELECT n FROM cars WHERE _id IN \(["b", "c"])") == [["n": 2]])
         #expect(try store.rows("SELECT _id FROM cars USE IDS \("a")") == [["_id": "a"]])
         let (limit, offset) = (1, 1)
-        let page: Query = "SELECT _id FROM cars ORDER BY _id LIMIT \(limit)OFFSET \(offset)"
+        let page: DQL = "SELECT _id FROM cars ORDER BY _id LIMIT \(limit)OFFSET \(offset)"
         #expect(store.problem(page)?.contains("a space is missing after") == true)
         #expect(
             try store.rows("SELECT _id FROM cars ORDER BY _id LIMIT \(limit) OFFSET \(offset)")
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test func `a query may contain thousands of values`() throws {
-        var literal = Query.StringInterpolation(literalCapacity: 0, interpolationCount: 4_000)
+        var literal = DQL.StringInterpolation(literalCapacity: 0, interpolationCount: 4_000)
         literal.appendLiteral("SELECT [")
         for number in 0..<4_000 {
             literal.appendLiteral(number > 0 ? ", " : "")
@@ -147,7 +147,7 @@ import Testing
         }
         literal.appendLiteral("] AS v FROM t")
         let numbers = (0..<4_000).map { Value.integer($0) }
-        #expect(try store.value(Query(stringInterpolation: literal)) == .array(numbers))
+        #expect(try store.value(DQL(stringInterpolation: literal)) == .array(numbers))
     }
 
     @Test func `an interpolated identifier is always one name`() throws {
@@ -160,14 +160,14 @@ import Testing
             let row = Value.object(Object([(name, .string("found"))]))
             let document = Value.object(Object([("_id", 2), (name, .string("found"))]))
             try store.execute("INSERT INTO \(identifier: collection) DOCUMENTS (\(document))")
-            let query: Query = """
+            let query: DQL = """
                 SELECT \(identifier: name) FROM \(identifier: collection) AS `x`
                 WHERE x.\(identifier: name) = \("found")
                 """
             #expect(try store.rows(query) == [row])
             try store.execute(
                 "UPDATE \(identifier: collection) SET \(identifier: name) = \(5)")
-            let changed: Query = "SELECT \(identifier: name) FROM \(identifier: collection)"
+            let changed: DQL = "SELECT \(identifier: name) FROM \(identifier: collection)"
             #expect(try store.value(changed) == 5)
         }
     }
@@ -176,10 +176,10 @@ import Testing
         try store.execute(
             "INSERT INTO p DOCUMENTS ({_id: 1, n: 1}), ({_id: 2, n: 2}), ({_id: 3, n: 3})")
         func ids(above low: Int, below high: Int?, isDescending: Bool) throws -> [Value?] {
-            let first: Query = "n > \(low)"
-            let second: Query = high.map { "n < \($0) AND \(identifier: "n") != \(7)" } ?? "TRUE"
-            let both: Query = "\(part: first) AND \(part: second)"
-            let query: Query = """
+            let first: DQL = "n > \(low)"
+            let second: DQL = high.map { "n < \($0) AND \(identifier: "n") != \(7)" } ?? "TRUE"
+            let both: DQL = "\(part: first) AND \(part: second)"
+            let query: DQL = """
                 SELECT _id FROM p WHERE \(0) = 0 AND \(part: both) AND n <> \(9)
                 ORDER BY _id \(part: isDescending ? "DESC" : "ASC")
                 """
@@ -187,8 +187,8 @@ import Testing
         }
         #expect(try ids(above: 0, below: nil, isDescending: true) == [3, 2, 1])
         #expect(try ids(above: 1, below: 3, isDescending: false) == [2])
-        let part: Query = "\(1) + \(identifier: "n`") + \("caf\u{E9}")"
-        let whole: Query = "\u{E9} \(0) \(part: part) \(part: part) \(part: "") x"
+        let part: DQL = "\(1) + \(identifier: "n`") + \("caf\u{E9}")"
+        let whole: DQL = "\u{E9} \(0) \(part: part) \(part: part) \(part: "") x"
         #expect(
             whole.text
                 == "\u{E9} :$1 :$2 + `n``` + :$3 :$4 + `n``` + :$5  x")
@@ -198,8 +198,8 @@ import Testing
         let name = "x' OR TRUE --"
         // The name is spliced into the string, so a query from a string needs a label.
         let text = "SELECT n FROM t WHERE n = '\(name)"
-        #expect(try store.rows(Query(verbatim: text)) == [["n": 1]])
-        #expect(try store.rows(Query("SELECT n FROM t WHERE n = \(name)")) == [])
+        #expect(try store.rows(DQL(verbatim: text)) == [["n": 1]])
+        #expect(try store.rows(DQL("SELECT n FROM t WHERE n = \(name)")) == [])
         #expect(try store.rows("SELECT n FROM t WHERE n = \(name)") == [])
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct RequestLogTests {
     private func history(_ store: Store, _ columns: String) async throws -> [Object] {
         let result = try await store.execute(
-            "SELECT \(part: Query(verbatim: columns)) FROM system:request_history ORDER BY _id")
+            "SELECT \(part: DQL(verbatim: columns)) FROM system:request_history ORDER BY _id")
         return try result.items.map { try $0.value }
     }
 
@@ -18,7 +18,7 @@ import Testing
         var random = SeededRandom(seed: 3, "history")
         let store = try await Store.inMemory()
         let first = "INSERT INTO t DOCUMENTS ({'_id': 'a'})"
-        try await store.execute(Query(verbatim: first))
+        try await store.execute(DQL(verbatim: first))
         var (texts, size) = ([first], 4_096)
         for round in 0..<300 {
             switch random.below(8) {
@@ -26,16 +26,16 @@ import Testing
                 // Removed entries stay removed when the size grows again.
                 size = random.below(12)
                 let text = "ALTER SYSTEM SET dql_request_history_size = \(size)"
-                try await store.execute(Query(verbatim: text))
+                try await store.execute(DQL(verbatim: text))
                 texts = (texts + [text]).suffix(size)
             case 1...3:
                 let text = "SELECT * FROM t WHERE _id = 'a' AND \(round) > 0"
-                try await store.execute(Query(verbatim: text))
+                try await store.execute(DQL(verbatim: text))
                 texts = (texts + [text]).suffix(size)
             default:
                 let text =
                     "SELECT * FROM t WHERE _id = '\(random.chance(1, in: 2) ? "a" : "\(round)")'"
-                try await store.execute(Query(verbatim: text))
+                try await store.execute(DQL(verbatim: text))
                 texts = (texts + [text]).suffix(size)
             }
             guard random.chance(1, in: 5) else { continue }

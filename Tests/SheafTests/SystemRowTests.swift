@@ -6,7 +6,7 @@ import Testing
 
 /// Rows of system collections about the running store or peer, and warnings in its log.
 @Suite struct SystemRowTests {
-    private func rows(_ store: Store, _ query: Query) async throws -> [String] {
+    private func rows(_ store: Store, _ query: DQL) async throws -> [String] {
         try await store.execute(query).items.map { try $0.jsonString }
     }
 
@@ -14,7 +14,7 @@ import Testing
         async throws
     {
         let store = try await Store.inMemory()
-        let listing: Query = "SELECT statement, parameters FROM system:shared_statements"
+        let listing: DQL = "SELECT statement, parameters FROM system:shared_statements"
         let own = #"{"parameters":[],"statement":"\#(listing.text)"}"#
         #expect(try await rows(store, listing) == [own])
         try await store.execute(

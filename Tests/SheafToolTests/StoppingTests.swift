@@ -45,9 +45,9 @@ struct StoppingTests {
                 "({'_id': \($0), 'n': \($0 % 10), 'text': '\(text)'})"
             }
             try await store.execute(
-                Query(verbatim: "INSERT INTO cars DOCUMENTS " + values.joined(separator: ", ")))
+                DQL(verbatim: "INSERT INTO cars DOCUMENTS " + values.joined(separator: ", ")))
         }
-        try await store.execute(Query(verbatim: "DELETE FROM cars WHERE n < \(deleted)"))
+        try await store.execute(DQL(verbatim: "DELETE FROM cars WHERE n < \(deleted)"))
         try await store.close()
     }
 

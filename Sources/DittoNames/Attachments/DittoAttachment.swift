@@ -3,9 +3,9 @@ import Sheaf
 
 /// A local attachment; as an argument of a statement it becomes its token.
 public final class DittoAttachment: Sendable {
-    private let attachment: Attachment
+    private let attachment: StoredAttachment
 
-    init(_ attachment: Attachment) {
+    init(_ attachment: StoredAttachment) {
         self.attachment = attachment
     }
 

@@ -26,8 +26,8 @@ public final class DittoCollection: Sendable {
         } catch {
             throw DittoError(content: error)
         }
-        let collection: Query = "\(identifier: name)"
-        let insertion: Query =
+        let collection: DQL = "\(identifier: name)"
+        let insertion: DQL =
             switch writeStrategy {
             case .merge: "INSERT INTO \(part: collection) DOCUMENTS (:d) ON ID CONFLICT DO MERGE"
             case .insertIfAbsent:

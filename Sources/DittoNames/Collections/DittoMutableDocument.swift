@@ -100,7 +100,7 @@ extension DittoStore {
             let documents = try found.items.map { DittoMutableDocument(try $0.value) }
             if documents.isEmpty {
                 // UPDATE throws if the collection cannot be written; the SELECT found no documents.
-                let check: Query =
+                let check: DQL =
                     "UPDATE \(identifier: query.collection) UNSET nothing WHERE FALSE"
                 try transaction.executeBlocking(check)
             }
@@ -125,8 +125,8 @@ extension DittoStore {
 extension DittoMutableDocument.Change {
     /// Returns the statements that write this change.
     fileprivate func updates(of collection: String, _ id: DittoDocumentID) -> [DittoStatement] {
-        let path = Query(verbatim: field.map(\.inBackticks).joined(separator: "."))
-        let start: Query = "UPDATE \(identifier: collection)"
+        let path = DQL(verbatim: field.map(\.inBackticks).joined(separator: "."))
+        let start: DQL = "UPDATE \(identifier: collection)"
         let remove = DittoStatement(
             older: "\(part: start) UNSET \(part: path) WHERE _id = :id", ["id": id.sheafValue])
         guard let value else { return [remove] }

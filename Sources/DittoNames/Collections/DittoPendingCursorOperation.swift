@@ -70,7 +70,7 @@ public final class DittoPendingCursorOperation: Sendable {
         write("EVICT")
     }
 
-    private func write(_ verb: Query) -> [DittoDocumentID] {
+    private func write(_ verb: DQL) -> [DittoDocumentID] {
         store.errorHandler.returning([]) {
             try store.write(query.statement(verb)).mutatedDocumentIDs.map { DittoDocumentID($0) }
         }

@@ -35,7 +35,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
         write("EVICT")
     }
 
-    private func write(_ verb: Query) -> Bool {
+    private func write(_ verb: DQL) -> Bool {
         store.errorHandler.returning(false) {
             try !store.write(query.statement(verb)).mutatedDocumentIDs.isEmpty
         }

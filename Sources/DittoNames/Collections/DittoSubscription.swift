@@ -7,7 +7,7 @@ public final class DittoSubscription: Sendable {
     /// The collection of the subscription.
     public let collectionName: String
     /// The subscription of the peer; nil if it was refused.
-    private let subscription: Subscription?
+    private let subscription: SyncSubscription?
 
     init(_ pending: PendingQuery, _ store: DittoStore) {
         query = pending.condition

@@ -12,7 +12,7 @@ struct PendingQuery: Sendable {
     var offset: Int?
 
     /// Returns the statement that applies `verb` to the matching documents.
-    func statement(_ verb: Query) throws -> DittoStatement {
+    func statement(_ verb: DQL) throws -> DittoStatement {
         do throws(ConditionError) {
             return try translated(verb)
         } catch {
@@ -20,7 +20,7 @@ struct PendingQuery: Sendable {
         }
     }
 
-    private func translated(_ verb: Query) throws(ConditionError) -> DittoStatement {
+    private func translated(_ verb: DQL) throws(ConditionError) -> DittoStatement {
         var parser = try ConditionParser(
             condition, collection: collection, arguments: arguments)
         var text = try parser.condition()
@@ -33,8 +33,8 @@ struct PendingQuery: Sendable {
         }
         if let limit { text += " LIMIT \(limit)" }
         if let offset { text += " OFFSET \(offset)" }
-        let query: Query =
-            "\(part: verb) FROM \(identifier: collection) WHERE \(part: Query(verbatim: text))"
+        let query: DQL =
+            "\(part: verb) FROM \(identifier: collection) WHERE \(part: DQL(verbatim: text))"
         return DittoStatement(older: query, parser.parameters)
     }
 }

@@ -8,7 +8,7 @@ package final class Delivery: Sendable {
     typealias Handler = (QueryResult, _ signalNext: @escaping @Sendable () -> Void) -> Void
 
     private struct State: Sendable {
-        var observer: Observer?
+        var observer: StoreObserver?
         var isCancelled = false
     }
 

@@ -74,11 +74,11 @@ public final class DittoSyncSubscription: Sendable {
     /// The query as passed by the caller.
     public let queryString: String
     private let values: [String: Value]
-    private let subscription: Subscription
+    private let subscription: SyncSubscription
     private let onCancel: @Sendable (DittoSyncSubscription) -> Void
 
     init(
-        _ query: String, _ values: [String: Value], _ subscription: Subscription,
+        _ query: String, _ values: [String: Value], _ subscription: SyncSubscription,
         onCancel: @escaping @Sendable (DittoSyncSubscription) -> Void
     ) {
         queryString = query

@@ -50,12 +50,12 @@ public final class DittoStore: Sendable {
 
 /// A statement and its arguments, converted for Sheaf.
 package struct DittoStatement: Sendable {
-    let query: Query
+    let query: DQL
     let values: [String: Value]
 
     var arguments: QueryArguments { QueryArguments(values) }
 
-    init(_ query: Query, _ values: [String: Value] = [:]) {
+    init(_ query: DQL, _ values: [String: Value] = [:]) {
         self.query = query
         self.values = values
     }
@@ -63,12 +63,12 @@ package struct DittoStatement: Sendable {
     /// Creates a statement for an older call, with strict mode off.
     ///
     /// Objects in it are maps whatever the mode of the store: older calls cannot declare types.
-    init(older query: Query, _ values: [String: Value]) {
+    init(older query: DQL, _ values: [String: Value]) {
         self.init("/*+ {\"#strict_mode\":false} */ \(part: query)", values)
     }
 
     init(_ text: String, _ arguments: [String: Any?]?) throws(DittoError) {
-        query = Query(verbatim: text)
+        query = DQL(verbatim: text)
         do throws(Unbridgeable) {
             values = try [String: Value](bridging: arguments ?? [:])
         } catch {

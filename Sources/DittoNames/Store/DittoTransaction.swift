@@ -6,9 +6,9 @@ import Sheaf
 public final class DittoTransaction: Sendable {
     /// The store that the transaction reads and writes.
     public let store: DittoStore
-    private let transaction: Transaction
+    private let transaction: StoreTransaction
 
-    init(_ transaction: Transaction, of store: DittoStore) {
+    init(_ transaction: StoreTransaction, of store: DittoStore) {
         self.transaction = transaction
         self.store = store
     }

@@ -19,7 +19,7 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
         /// Number of bytes received; a slow consumer misses some of these events.
         case progress(downloaded: Int, total: Int)
         /// The attachment is complete and its hash is correct.
-        case completed(Attachment)
+        case completed(StoredAttachment)
         /// The attachment cannot be stored or does not match the token, or the peer was closed.
         case failed(StoreError)
     }

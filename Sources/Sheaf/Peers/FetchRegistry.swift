@@ -79,7 +79,7 @@ final class FetchRegistry: Sendable {
                         "wrong length in the token of attachment \(token.id): "
                             + "\(token.length) bytes instead of \(length)"))
             }
-            return .completed(Attachment(token, in: attachments))
+            return .completed(StoredAttachment(token, in: attachments))
         }
     }
 

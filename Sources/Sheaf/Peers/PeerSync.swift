@@ -9,7 +9,7 @@ import Synchronization
 /// The subscriptions of a peer, and the replication progress of other peers.
 public final class PeerSync: Sendable {
     private struct State: Sendable {
-        var subscriptions: [Subscription] = []
+        var subscriptions: [SyncSubscription] = []
         var tally = SubscriptionTally()
         var isActive = false
         var isShutDown = false
@@ -95,14 +95,14 @@ public final class PeerSync: Sendable {
     /// canceled or the peer is closed; received documents are kept.
     @discardableResult
     public func registerSubscription(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments()
-    ) throws -> Subscription {
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments()
+    ) throws -> SyncSubscription {
         let checked = try check(query, arguments)
-        let subscription: Subscription? = try state.withLock { state in
+        let subscription: SyncSubscription? = try state.withLock { state in
             guard !state.isShutDown else { return nil }
             try state.tally.add(checked)
             state.count += 1
-            let subscription = Subscription(checked, number: state.count, sync: self)
+            let subscription = SyncSubscription(checked, number: state.count, sync: self)
             state.subscriptions.append(subscription)
             postSubscriptions(state)
             return subscription
@@ -112,9 +112,9 @@ public final class PeerSync: Sendable {
     }
 
     /// The active subscriptions, in the order of their registration.
-    public var subscriptions: [Subscription] { state.withLock(\.subscriptions) }
+    public var subscriptions: [SyncSubscription] { state.withLock(\.subscriptions) }
 
-    func remove(_ subscription: Subscription) -> Bool {
+    func remove(_ subscription: SyncSubscription) -> Bool {
         state.withLock { state in
             guard let index = state.subscriptions.firstIndex(where: { $0 === subscription }) else {
                 return false
@@ -135,20 +135,20 @@ public final class PeerSync: Sendable {
     ///
     ///     let mine = try peer.sync.checksum(of: "SELECT * FROM cars")
     public func checksum(
-        of query: Query, _ arguments: QueryArguments = QueryArguments()
+        of query: DQL, _ arguments: QueryArguments = QueryArguments()
     ) throws -> DocumentChecksum {
         let checked = try check(query, arguments)
         return try checksum(of: [checked])
     }
 
     /// Returns a checksum of the local documents that match a subscription.
-    public func checksum(of subscription: Subscription) throws -> DocumentChecksum {
+    public func checksum(of subscription: SyncSubscription) throws -> DocumentChecksum {
         try checksum(of: [subscription.checked])
     }
 
     /// Returns a checksum of a subscription's local documents; `stop` cancels the evaluation.
     package func checksum(
-        of subscription: Subscription, until stop: EvaluationStop
+        of subscription: SyncSubscription, until stop: EvaluationStop
     ) throws -> DocumentChecksum {
         try checksum(of: [subscription.checked], until: stop)
     }
@@ -165,7 +165,7 @@ public final class PeerSync: Sendable {
     }
 
     private func check(
-        _ query: Query, _ arguments: QueryArguments
+        _ query: DQL, _ arguments: QueryArguments
     ) throws(StoreError) -> SubscriptionQuery {
         try SubscriptionQuery(
             try store.queries.statement(query), try query.bind(arguments), store.queries,
@@ -175,7 +175,7 @@ public final class PeerSync: Sendable {
 }
 
 /// A registered query; matching documents are replicated to this peer until it is canceled.
-public final class Subscription: Sendable {
+public final class SyncSubscription: Sendable {
     let checked: SubscriptionQuery
     private let number: UInt64
     /// The owner, which holds the subscription; weak to avoid a cycle.

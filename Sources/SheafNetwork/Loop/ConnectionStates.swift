@@ -24,11 +24,11 @@ final class ConnectionStates: Sendable {
     }
 
     /// Returns the published states; `now` determines the remaining waiting times.
-    func connections(at now: UInt64) -> [NetworkConnection] {
+    func connections(at now: UInt64) -> [NetworkConnectionStatus] {
         entries.withLock { $0 }.map { entry in
             var traffic = NetworkTraffic()
             if case .connected(_, _, let meter) = entry.state { traffic = meter.traffic }
-            let state: NetworkConnection.State =
+            let state: NetworkConnectionStatus.State =
                 switch entry.state {
                 case .waiting(let until, let reason):
                     .waiting(
@@ -39,7 +39,7 @@ final class ConnectionStates: Sendable {
                     .connected(key: key, queuedBytes: queue.length)
                 case .elsewhere(let key): .elsewhere(key: key)
                 }
-            return NetworkConnection(
+            return NetworkConnectionStatus(
                 address: entry.address, isOutgoing: entry.isOutgoing, state: state, traffic: traffic
             )
         }

@@ -109,7 +109,7 @@ public final class TCPTransport: PeerTransport {
     }
 
     /// The open connections, and the addresses that the transport tries to connect to.
-    public var connections: [NetworkConnection] {
+    public var connections: [NetworkConnectionStatus] {
         state.withLock { state in
             guard case .running(let share, _) = state.phase else { return [] }
             return share.connectionStates.connections(at: clock.monotonicNanoseconds())

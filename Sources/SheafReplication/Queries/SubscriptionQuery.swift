@@ -64,7 +64,7 @@ package struct SubscriptionQuery: Sendable {
     package init(
         _ query: SubscribedQuery, _ queries: QueryEngine, isRestricted: Bool
     ) throws(StoreError) {
-        let statement = try queries.statement(Query(verbatim: query.text))
+        let statement = try queries.statement(DQL(verbatim: query.text))
         let arguments: Object
         do throws(Malformed) {
             arguments = try query.arguments.span.withUnsafeBytes { (bytes) throws(Malformed) in

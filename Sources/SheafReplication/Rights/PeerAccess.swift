@@ -63,7 +63,7 @@ package struct PeerAccess {
         var found: [SubscriptionQuery] = []
         for (collection, condition) in conditions.sorted(by: { $0.key < $1.key }) {
             let name = collection.replacingBackticks
-            let query = Query(verbatim: "SELECT * FROM `\(name)` WHERE \(condition)")
+            let query = DQL(verbatim: "SELECT * FROM `\(name)` WHERE \(condition)")
             found.append(
                 try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries))
         }

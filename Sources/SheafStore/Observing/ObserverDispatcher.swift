@@ -13,7 +13,7 @@ final class ObserverDispatcher: Sendable {
     /// The observer schedule; locked by the dispatching thread.
     private let schedule: Mutex<ObserverSchedule>
     private let queries: QueryEngine
-    private let observers = Mutex<[UInt64: Observer]>([:])
+    private let observers = Mutex<[UInt64: StoreObserver]>([:])
     private let lastNumber = Atomic<UInt64>(0)
 
     init(_ queries: QueryEngine) {
@@ -22,12 +22,12 @@ final class ObserverDispatcher: Sendable {
     }
 
     /// All observers, in order of creation.
-    var all: [Observer] {
+    var all: [StoreObserver] {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 
     /// Counts and logs an error of an observer's callback or statement.
-    func recordError(_ error: any Error, of observer: Observer) {
+    func recordError(_ error: any Error, of observer: StoreObserver) {
         queries.countObserverFailure()
         // The line of the statement is omitted: it may contain values.
         let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
@@ -54,14 +54,14 @@ final class ObserverDispatcher: Sendable {
 
     /// Adds an observer of a query; throws if the statement is invalid.
     func observe(
-        _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
-    ) throws(StoreError) -> Observer {
+        _ query: DQL, _ arguments: QueryArguments, _ callback: StoreObserver.Callback
+    ) throws(StoreError) -> StoreObserver {
         let (statement, values) = try queries.prepare(query, arguments)
         // Errors of the statement are thrown here, not delivered.
         _ = try queries.makeRun(statement, values).observedChanges()
         _ = try documents
         let number = lastNumber.add(1, ordering: .relaxed).newValue
-        let observer = Observer(query, number: number, callback, dispatcher: self)
+        let observer = StoreObserver(query, number: number, callback, dispatcher: self)
         observers.withLock { $0[number] = observer }
         let newObserver = NewObserver(
             observer, statement, values, missedThrough: try documents.startFeed())
@@ -84,13 +84,13 @@ final class ObserverDispatcher: Sendable {
     }
 
     /// Removes a canceled observer.
-    func remove(_ observer: Observer) {
+    func remove(_ observer: StoreObserver) {
         observers.withLock { $0[observer.number] = nil }
         workers.remove(observer)
     }
 
     /// Queues an observer to be called after all others.
-    func deliver(_ observer: Observer) {
+    func deliver(_ observer: StoreObserver) {
         workers.deliver(observer)
     }
 
@@ -113,12 +113,12 @@ final class ObserverDispatcher: Sendable {
 
     /// Computes new results and stores them in their observers; returns the observers to call.
     private func dispatch(_ work: WorkerScheduler.PendingWork) -> (
-        called: [Observer], next: UInt64?
+        called: [StoreObserver], next: UInt64?
     ) {
         let (deliveries, next) = schedule.withLock { schedule in
             (computeDeliveries(&schedule, work), schedule.deadline)
         }
-        var called: [Observer] = []
+        var called: [StoreObserver] = []
         for delivery in deliveries where delivery.observer.put(delivery.outcome) {
             called.append(delivery.observer)
         }

@@ -7,14 +7,14 @@ package import SheafStorage
 
 /// An observer that has not received its first result.
 package struct NewObserver: Sendable {
-    package let observer: Observer
+    package let observer: StoreObserver
     let statement: Statement
     let arguments: ArgumentValues
     let missedThrough: CommitID
 
     /// Creates a new observer that may have missed changes up to `missedThrough`.
     package init(
-        _ observer: Observer, _ statement: Statement, _ arguments: ArgumentValues,
+        _ observer: StoreObserver, _ statement: Statement, _ arguments: ArgumentValues,
         missedThrough: CommitID
     ) {
         self.observer = observer
@@ -30,7 +30,7 @@ package struct NewObserver: Sendable {
 package struct ObserverSchedule {
     /// A result for an observer.
     package struct Delivery {
-        package let observer: Observer
+        package let observer: StoreObserver
         package let outcome: Result<QueryResult, StoreError>
     }
 

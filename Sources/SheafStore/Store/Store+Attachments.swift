@@ -56,7 +56,7 @@ extension Store {
     /// attachment that no document references within `attachment_grace_seconds` is removed.
     public nonisolated(nonsending) func newAttachment(
         path: String, metadata: [String: String] = [:]
-    ) async throws -> Attachment {
+    ) async throws -> StoredAttachment {
         try await add(metadata) { (attachments) throws(AttachmentError) in
             let path = SplitPath(path)
             return try attachments.add(path.name, in: try path.volume())
@@ -66,7 +66,7 @@ extension Store {
     /// Adds bytes as an attachment, whose token can be stored in a document.
     public nonisolated(nonsending) func newAttachment(
         data: [UInt8], metadata: [String: String] = [:]
-    ) async throws -> Attachment {
+    ) async throws -> StoredAttachment {
         try await add(metadata) { (attachments) throws(AttachmentError) in
             (try attachments.add(data), data.count)
         }
@@ -78,7 +78,7 @@ extension Store {
             @escaping @Sendable (AttachmentStore) throws(AttachmentError) -> (
                 id: AttachmentID, length: Int
             )
-    ) async throws -> Attachment {
+    ) async throws -> StoredAttachment {
         let metadataLength = AttachmentToken.length(of: metadata)
         guard metadataLength <= AttachmentToken.maximumMetadataLength else {
             throw StoreError(
@@ -91,14 +91,14 @@ extension Store {
         let (id, length) = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in try body(attachments) }
         }
-        return Attachment(
+        return StoredAttachment(
             AttachmentToken(id: id, length: length, metadata: metadata), in: attachments)
     }
 
     /// Returns the attachment of a token; nil if it is not stored here and must be fetched.
     public nonisolated(nonsending) func attachment(
         _ token: AttachmentToken
-    ) async throws -> Attachment? {
+    ) async throws -> StoredAttachment? {
         let attachments = attachments
         let isStored = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in
@@ -108,7 +108,7 @@ extension Store {
                 return file.length == token.length
             }
         }
-        return isStored ? Attachment(token, in: attachments) : nil
+        return isStored ? StoredAttachment(token, in: attachments) : nil
     }
 
     /// Removes attachments unreferenced for `attachment_grace_seconds`; returns their number.

@@ -15,25 +15,25 @@ extension Store {
     /// task never resumes.
     package func transactionBlocking(
         hint: String? = nil, isReadOnly: Bool = false,
-        _ body: (Transaction) throws -> TransactionCompletion
+        _ body: (StoreTransaction) throws -> TransactionCompletion
     ) throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let number = lastNumber.add(1, ordering: .relaxed).newValue
         let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
         guard !isReadOnly else {
             try beginReading()
-            let transaction = Transaction(reading: self, info)
+            let transaction = StoreTransaction(reading: self, info)
             defer {
                 transaction.rollBack()
                 leave(after: transaction)
             }
-            _ = try Transaction.$current.withValue(transaction) { try body(transaction) }
+            _ = try StoreTransaction.$current.withValue(transaction) { try body(transaction) }
             return
         }
         let what = hint.map { "another transaction \"\($0.shortened)\"" } ?? "another transaction"
         try checkNesting { what }
         try enterBlocking(what)
-        let transaction = Transaction(writing: self, info)
+        let transaction = StoreTransaction(writing: self, info)
         guard let commit = try finishBlocking(transaction, body) else { return }
         let log = try log
         do throws(StorageError) { try log.flush() } catch { throw StoreError(error) }
@@ -41,12 +41,12 @@ extension Store {
     }
 
     private func finishBlocking(
-        _ transaction: Transaction, _ body: (Transaction) throws -> TransactionCompletion
+        _ transaction: StoreTransaction, _ body: (StoreTransaction) throws -> TransactionCompletion
     ) throws -> CommitID? {
         slowTransactionMonitor.begin(transaction.info)
         defer { leave(after: transaction) }
         do {
-            let completion = try Transaction.$current.withValue(transaction) {
+            let completion = try StoreTransaction.$current.withValue(transaction) {
                 try body(transaction)
             }
             if completion == .commit { return try transaction.commit() }
@@ -79,11 +79,11 @@ extension Store {
     }
 }
 
-extension Transaction {
+extension StoreTransaction {
     /// Runs a statement on the calling thread, without waiting.
     @discardableResult
     package func executeBlocking(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments()
     ) throws(StoreError) -> QueryResult {
         try run(query, arguments)
     }

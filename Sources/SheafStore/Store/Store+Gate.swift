@@ -9,8 +9,8 @@ import Synchronization
 /// Entering and leaving the write gate.
 extension Store {
     /// The open write transaction of this store in whose block the task runs, if there is one.
-    var openTransaction: Transaction? {
-        var next = Transaction.current
+    var openTransaction: StoreTransaction? {
+        var next = StoreTransaction.current
         while let transaction = next {
             if transaction.store === self, !transaction.info.isReadOnly, transaction.isOpen {
                 return transaction
@@ -21,8 +21,8 @@ extension Store {
     }
 
     /// The open transaction of this store in whose block the task runs; closing would wait for it.
-    var enclosingTransaction: Transaction? {
-        var next = Transaction.current
+    var enclosingTransaction: StoreTransaction? {
+        var next = StoreTransaction.current
         while let transaction = next {
             if transaction.store === self, transaction.isOpen { return transaction }
             next = transaction.outer
@@ -33,7 +33,7 @@ extension Store {
     /// Throws if a write would wait for the transaction in whose block it was requested.
     func checkNesting(_ what: () -> String) throws(StoreError) {
         // Usually there is no transaction, and this costs one task-local read.
-        guard Transaction.current != nil, let transaction = openTransaction else { return }
+        guard StoreTransaction.current != nil, let transaction = openTransaction else { return }
         throw StoreError(
             .nestedTransaction,
             "\(what()) would wait forever for the transaction\(transaction.quotedHint), in whose "

@@ -17,9 +17,9 @@ extension Store {
     /// are counted in `system:metrics` and do not end the observation.
     @discardableResult
     public func observe(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments(),
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(),
         onChange: @escaping @Sendable (QueryResult) throws -> Void
-    ) throws -> Observer {
+    ) throws -> StoreObserver {
         try observe(query, arguments, .result(onChange))
     }
 
@@ -28,28 +28,28 @@ extension Store {
     /// No further result is delivered until the second argument is called, from any thread.
     @discardableResult
     public func observe(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments(),
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(),
         onChange:
             @escaping @Sendable (
                 QueryResult, _ signalNext: @escaping @Sendable () -> Void
             ) throws -> Void
-    ) throws -> Observer {
+    ) throws -> StoreObserver {
         try observe(query, arguments, .signal(onChange))
     }
 
     /// Returns an asynchronous sequence of the results of a query as they change.
     public func observe(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments()
-    ) throws -> Observation {
-        Observation(try observe(query, arguments, .sequence))
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments()
+    ) throws -> StoreObservation {
+        StoreObservation(try observe(query, arguments, .sequence))
     }
 
     /// All observers that are not canceled, in order of creation.
-    public var observers: [Observer] { dispatcher.all }
+    public var observers: [StoreObserver] { dispatcher.all }
 
     private func observe(
-        _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
-    ) throws(StoreError) -> Observer {
+        _ query: DQL, _ arguments: QueryArguments, _ callback: StoreObserver.Callback
+    ) throws(StoreError) -> StoreObserver {
         guard !isClosed.load(ordering: .acquiring) else { throw .closed }
         return try dispatcher.observe(query, arguments, callback)
     }

@@ -19,7 +19,7 @@ extension Store {
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func execute(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments()
     ) async throws -> QueryResult {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let (statement, values) = try prepare(query, arguments)
@@ -33,12 +33,12 @@ extension Store {
     }
 
     /// Whether a query parses as a statement that changes neither documents nor indexes.
-    package func isReading(_ query: Query) -> Bool {
+    package func isReading(_ query: DQL) -> Bool {
         (try? !queries.statement(query).isWriting) ?? false
     }
 
     private func prepare(
-        _ query: Query, _ arguments: QueryArguments
+        _ query: DQL, _ arguments: QueryArguments
     ) throws(StoreError) -> (Statement, ArgumentValues) {
         try queries.prepare(query, arguments)
     }

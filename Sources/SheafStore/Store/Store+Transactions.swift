@@ -21,7 +21,7 @@ extension Store {
     @inline(never)
     public nonisolated(nonsending) func transaction(
         hint: String? = nil, isReadOnly: Bool = false,
-        _ body: nonisolated(nonsending) (Transaction) async throws -> TransactionCompletion
+        _ body: nonisolated(nonsending) (StoreTransaction) async throws -> TransactionCompletion
     ) async throws -> TransactionCompletion {
         try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { $0 })
     }
@@ -30,7 +30,7 @@ extension Store {
     @inline(never)
     public nonisolated(nonsending) func transaction(
         hint: String? = nil, isReadOnly: Bool = false,
-        _ body: nonisolated(nonsending) (Transaction) async throws -> Void
+        _ body: nonisolated(nonsending) (StoreTransaction) async throws -> Void
     ) async throws {
         try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { nil })
     }
@@ -43,7 +43,7 @@ extension Store {
     @inline(never)
     public nonisolated(nonsending) func transaction<Result>(
         hint: String? = nil, isReadOnly: Bool = false,
-        _ body: nonisolated(nonsending) (Transaction) async throws -> Result
+        _ body: nonisolated(nonsending) (StoreTransaction) async throws -> Result
     ) async throws -> Result {
         try await transaction(hint: hint, isReadOnly: isReadOnly, body) {
             $0 as? TransactionCompletion
@@ -57,7 +57,7 @@ extension Store {
     @inline(never)
     package nonisolated(nonsending) func transaction<Result>(
         hint: String?, isReadOnly: Bool,
-        _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
+        _ body: nonisolated(nonsending) (StoreTransaction) async throws -> Result,
         endingAs completion: (Result) -> TransactionCompletion?
     ) async throws -> Result {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
@@ -65,12 +65,12 @@ extension Store {
         let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
         guard !isReadOnly else {
             try beginReading()
-            let transaction = Transaction(reading: self, info)
+            let transaction = StoreTransaction(reading: self, info)
             defer {
                 transaction.rollBack()
                 leave(after: transaction)
             }
-            let result = try await Transaction.$current.withValue(transaction) {
+            let result = try await StoreTransaction.$current.withValue(transaction) {
                 try await body(transaction)
             }
             _ = try transaction.commitOfExplicitEnding(completion(result))
@@ -79,7 +79,7 @@ extension Store {
         let what = hint.map { "another transaction \"\($0.shortened)\"" } ?? "another transaction"
         try checkNesting { what }
         try await enter(what)
-        let transaction = Transaction(writing: self, info)
+        let transaction = StoreTransaction(writing: self, info)
         let (result, commit) = try await finish(transaction, body, completion)
         if let commit { try await finishCommit(commit, of: transaction) }
         return result
@@ -87,7 +87,7 @@ extension Store {
 
     /// Waits until the commit of a transaction is durable, then publishes its number.
     nonisolated(nonsending) func finishCommit(
-        _ commit: CommitID, of transaction: Transaction
+        _ commit: CommitID, of transaction: StoreTransaction
     ) async throws {
         try await waitForDurability(of: commit)
         transaction.publishCommit(commit)
@@ -100,7 +100,7 @@ extension Store {
     }
 
     /// Leaves the gate after a transaction; further calls for the same transaction do nothing.
-    func leave(after transaction: Transaction) {
+    func leave(after transaction: StoreTransaction) {
         guard !transaction.hasLeftGate.exchange(true, ordering: .acquiringAndReleasing) else {
             return
         }
@@ -118,14 +118,14 @@ extension Store {
 
     /// Runs the block of a transaction and ends it, appending its changes to the log.
     private nonisolated(nonsending) func finish<Result>(
-        _ transaction: Transaction,
-        _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
+        _ transaction: StoreTransaction,
+        _ body: nonisolated(nonsending) (StoreTransaction) async throws -> Result,
         _ completion: (Result) -> TransactionCompletion?
     ) async throws -> (Result, CommitID?) {
         slowTransactionMonitor.begin(transaction.info)
         defer { leave(after: transaction) }
         do {
-            let result = try await Transaction.$current.withValue(transaction) {
+            let result = try await StoreTransaction.$current.withValue(transaction) {
                 try await body(transaction)
             }
             let completion = completion(result)

@@ -108,7 +108,7 @@ struct Demo {
     }
 
     private func execute(_ number: Int, _ statement: String) async throws {
-        try await peers[number].store.execute(Query(verbatim: statement))
+        try await peers[number].store.execute(DQL(verbatim: statement))
     }
 
     private mutating func show() async throws {

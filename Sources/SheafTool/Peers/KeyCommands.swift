@@ -142,7 +142,7 @@ enum GrantCommand {
         {
             let quoted = name.split(separator: "`", omittingEmptySubsequences: false)
                 .joined(separator: "``")
-            let query = Query(verbatim: "SELECT * FROM `\(quoted)` WHERE \(condition)")
+            let query = DQL(verbatim: "SELECT * FROM `\(quoted)` WHERE \(condition)")
             do { _ = try peer.sync.checksum(of: query) } catch {
                 let message = ToolError(error).message
                 throw .usage("invalid condition for \(name.shortened): \(message)")

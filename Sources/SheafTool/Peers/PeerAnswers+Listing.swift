@@ -56,7 +56,7 @@ extension PeerAnswers {
     }
 
     /// Returns the line of an address being dialed, nil for an established connection.
-    private func row(of connection: NetworkConnection) -> String? {
+    private func row(of connection: NetworkConnectionStatus) -> String? {
         let (state, reason): (String, String?)
         switch connection.state {
         case .waiting(_, let why): (state, reason) = ("waiting", why)

@@ -66,7 +66,7 @@ final class PeerAnswers: Sendable {
         let arguments = QueryArguments(values)
         let statement = try asTool { () throws in try Parser.parse(text) }
         let store = peer.store
-        let result = try untilStopped { try await store.execute(Query(verbatim: text), arguments) }
+        let result = try untilStopped { try await store.execute(DQL(verbatim: text), arguments) }
         for item in result.items {
             guard write(try asTool { try item.jsonString }) else { return }
         }

@@ -110,7 +110,7 @@ struct PeerRun {
             try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         }
         for query in setup.subscriptions {
-            try asTool { _ = try peer.sync.registerSubscription(Query(verbatim: query)) }
+            try asTool { _ = try peer.sync.registerSubscription(DQL(verbatim: query)) }
         }
         let answers = PeerAnswers(peer, transport)
         let server = try ControlServer(forStore: setup.path) {

@@ -202,7 +202,7 @@ extension AttachmentRightsTests {
             #expect(queries.documents.snapshot().unprovenTokenCount == 1)
             #expect(
                 try DocumentVerifier.verify(scene.nodes[0].store.engine.snapshot())?.findings == [])
-            try scene.execute(0, Query(verbatim: end))
+            try scene.execute(0, DQL(verbatim: end))
             #expect(queries.documents.snapshot().unprovenTokenCount == 0)
         }
     }

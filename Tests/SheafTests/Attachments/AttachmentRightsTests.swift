@@ -79,7 +79,7 @@ import Testing
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.run()
         // Without the type ATTACHMENT the token is an object of the same shape.
-        try scene.execute(1, Query(verbatim: statement), try token(secret))
+        try scene.execute(1, DQL(verbatim: statement), try token(secret))
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         #expect(scene.nodes[1].complete.isEmpty)
@@ -173,7 +173,7 @@ import Testing
         let fields = tokens.map { "\($0.name) ATTACHMENT" }.joined(separator: ", ")
         try scene.execute(
             1,
-            Query(
+            DQL(
                 verbatim:
                     "INSERT INTO COLLECTION cars (box MAP (\(fields))) DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'box': :tokens})"
             ),

@@ -31,7 +31,7 @@ import Testing
     /// Returns the documents of `cars` as JSON, read with declared types.
     private func declared(_ types: String, _ store: Store) async throws -> [String] {
         let result = try await store.execute(
-            Query(verbatim: "SELECT * FROM COLLECTION cars (\(types))"))
+            DQL(verbatim: "SELECT * FROM COLLECTION cars (\(types))"))
         return try result.items.map { try $0.jsonString }
     }
 
@@ -64,7 +64,7 @@ import Testing
             data: Self.photo.bytes, metadata: ["type": "image/jpeg"])
         let token = photo.token.value
         try await store.execute(
-            Query(verbatim: statement.text),
+            DQL(verbatim: statement.text),
             QueryArguments(["token": token, "car": ["_id": 1, "photo": token]]))
         let seen = try await declared(statement.types, store)
         #expect(seen.count == 1 && seen.first?.contains(photo.id.description) == true, "\(seen)")
@@ -89,7 +89,7 @@ import Testing
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'a': 1})")
         for _ in 0..<2 {
-            try await store.execute(Query(verbatim: statement), ["token": photo.token.value])
+            try await store.execute(DQL(verbatim: statement), ["token": photo.token.value])
             let seen = try await declared("photo ATTACHMENT", store)
             #expect(seen.first?.contains(photo.id.description) == true, "\(seen)")
         }
@@ -128,7 +128,7 @@ import Testing
         let store = try await store()
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
-        try await store.execute(Query(verbatim: statement), ["token": photo.token.value])
+        try await store.execute(DQL(verbatim: statement), ["token": photo.token.value])
         let seen = try await declared("photos ATTACHMENT", store)
         #expect(seen == [#"{"_id":1}"#])
         #expect(try await isKept(photo.id, in: store))
@@ -148,7 +148,7 @@ import Testing
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
         do {
-            try await store.execute(Query(verbatim: statement), ["token": photo.token.value])
+            try await store.execute(DQL(verbatim: statement), ["token": photo.token.value])
             Issue.record("The token was accepted.")
         } catch let error as StoreError {
             #expect(error.reason == .argument)

@@ -32,7 +32,7 @@ import Testing
         try PosixVolume(path: directory.path, creatingDirectory: false).bytes(of: name)
     }
 
-    private static let insertion: Query =
+    private static let insertion: DQL =
         "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)"
 
     @Test func `an attachment created from a file can be copied to a file`() async throws {

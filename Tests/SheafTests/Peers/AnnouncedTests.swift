@@ -40,7 +40,7 @@ struct AnnouncedTests {
 
     /// Announces a write to a deleted document, from a peer that has lost the deletion.
     @Test func `an announced state that lacks local writes is repaired before it arrives`() throws {
-        let all: Query = "SELECT * FROM cars ORDER BY _id"
+        let all: DQL = "SELECT * FROM cars ORDER BY _id"
         let (source, reader) = (0, 1)
         let scene = try DocumentScene.announcing(
             "{'_id': 'a', 'n': 1}", after: "UPDATE cars SET m = 1")

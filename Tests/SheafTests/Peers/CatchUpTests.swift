@@ -10,11 +10,11 @@ import Testing
 
 /// Catching up with documents that changed twice between two batches to a peer.
 @Suite struct CatchUpTests {
-    private let all: Query = "SELECT _id FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT _id FROM cars ORDER BY _id"
 
     /// Makes peer 0 change a document of peer 1 before sending anything about it.
     private func comeAndGo(
-        _ query: String, _ insert: Query, _ change: Query, rights: PeerRights? = nil
+        _ query: String, _ insert: DQL, _ change: DQL, rights: PeerRights? = nil
     ) throws -> DocumentScene {
         let scene = try DocumentScene(2)
         for number in 0...1 { try scene.subscribe(number, [query]) }

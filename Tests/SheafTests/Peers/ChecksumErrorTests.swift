@@ -11,7 +11,7 @@ struct ChecksumErrorTests {
         let peer = scene.peers[0]
         try await peer.store.execute(
             "INSERT INTO cars DOCUMENTS ({ '_id': 1, 'color': 'blue', 'flags': 'q' })")
-        let condition: Query = "SELECT * FROM cars WHERE regexp_like(color, 'b', flags)"
+        let condition: DQL = "SELECT * FROM cars WHERE regexp_like(color, 'b', flags)"
         let thrown = await #expect(throws: StoreError.self) {
             try await peer.store.execute(condition)
         }

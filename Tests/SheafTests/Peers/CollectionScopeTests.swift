@@ -7,15 +7,15 @@ import Testing
 /// Collections that are temporarily not shared.
 @Suite struct CollectionScopeTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     private func settle(_ scene: DocumentScene) throws {
         for _ in 0..<8 { try scene.advance(milliseconds: 1_000) }
     }
 
-    private let hide: Query =
+    private let hide: DQL =
         "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'LocalPeerOnly'}"
-    private let show: Query = "ALTER SYSTEM SET user_collection_sync_scopes = {}"
+    private let show: DQL = "ALTER SYSTEM SET user_collection_sync_scopes = {}"
 
     @Test func `a newly shared collection reaches a peer that was disconnected at the change`()
         throws

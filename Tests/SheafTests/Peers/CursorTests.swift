@@ -7,7 +7,7 @@ import Testing
 
 /// Replication cursors, and the events that invalidate them.
 struct CursorTests {
-    private let all: Query = "SELECT _id FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT _id FROM cars ORDER BY _id"
 
     /// Shares a collection, and drops the connection during the resulting reconciliation.
     @Test func `an unfinished reconciliation restarts`() throws {
@@ -80,7 +80,7 @@ struct CursorTests {
         try scene.run()
         scene.hold(relayConnection, to: reader)
         let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
-        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+        try scene.execute(source, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
         let newest = scene.nodes[source].newestCommit
         try scene.run()
         scene.nodes[reader].isBusy = false
@@ -114,7 +114,7 @@ struct CursorTests {
         try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'announced'})")
         try scene.run()
         let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
-        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+        try scene.execute(source, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
         try scene.run()
         // A deadline that has passed must not block the other work.
         try scene.advance(milliseconds: 1_000)

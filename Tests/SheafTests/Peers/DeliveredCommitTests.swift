@@ -13,7 +13,7 @@ struct DeliveredCommitTests {
     private func insert(_ scene: DocumentScene, _ collection: String, _ id: String) throws -> UInt64
     {
         try scene.execute(
-            0, Query(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(id)'})"))
+            0, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(id)'})"))
         return scene.nodes[0].newestCommit
     }
 

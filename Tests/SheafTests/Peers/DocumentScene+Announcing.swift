@@ -9,12 +9,12 @@ extension DocumentScene {
     /// Peer 0 has inserted `car`, whose id is a, and has lost its tombstone. Peer 3 then runs
     /// `change` and sends the car to peer 0, which only announces documents to peer 1, because peer
     /// 1 got another one through peer 2 first.
-    static func announcing(_ car: String, after change: Query? = nil) throws -> DocumentScene {
+    static func announcing(_ car: String, after change: DQL? = nil) throws -> DocumentScene {
         let scene = try DocumentScene(4)
         let (source, reader, other, old) = (0, 1, 2, 3)
         for number in 0..<4 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let early = try scene.connect(source, old)
-        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS (\(car))"))
+        try scene.execute(source, DQL(verbatim: "INSERT INTO cars DOCUMENTS (\(car))"))
         try scene.run()
         try scene.disconnect(early)
         if let change { try scene.execute(old, change) }

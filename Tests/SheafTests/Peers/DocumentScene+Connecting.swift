@@ -19,7 +19,7 @@ extension DocumentScene {
         try advance(milliseconds: 1)
         try execute(
             number,
-            Query(verbatim: "UPDATE cars APPLY n INCREMENT BY \(amount) SET by\(amount) = 1"))
+            DQL(verbatim: "UPDATE cars APPLY n INCREMENT BY \(amount) SET by\(amount) = 1"))
         try advance(milliseconds: 1)
     }
 

@@ -256,7 +256,7 @@ final class DocumentScene {
     }
 
     /// Runs a statement, makes its commit durable, and notifies the replicator.
-    func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
+    func execute(_ number: Int, _ query: DQL, _ arguments: QueryArguments = [:]) throws {
         try nodes[number].store.execute(query, arguments)
         nodes[number].replicator.processPublished()
         try perform(number)
@@ -276,7 +276,7 @@ final class DocumentScene {
     }
 
     /// Returns the rows of a query, as JSON.
-    func rows(_ number: Int, _ query: Query) throws -> [String] {
+    func rows(_ number: Int, _ query: DQL) throws -> [String] {
         try nodes[number].store.rows(query)
     }
 

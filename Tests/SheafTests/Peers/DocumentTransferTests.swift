@@ -9,7 +9,7 @@ import Testing
 /// Documents between peers, message by message, in rare situations.
 @Suite struct DocumentTransferTests {
     let cars = "SELECT * FROM cars"
-    let all: Query = "SELECT * FROM cars ORDER BY _id"
+    let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     @Test func `a query or a read rule for one document selects only that document`() throws {
         for isRule in [false, true] {
@@ -104,7 +104,7 @@ import Testing
             for collection in collections {
                 for id in ids {
                     try scene.execute(
-                        number, Query(verbatim: "INSERT INTO \(collection) DOCUMENTS (:new)"),
+                        number, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS (:new)"),
                         ["new": ["_id": .string(id), field: 1] as Value])
                 }
             }
@@ -113,7 +113,7 @@ import Testing
         try scene.run()
         for collection in collections {
             let rows = try scene.rows(
-                1, Query(verbatim: "SELECT * FROM \(collection) ORDER BY _id"))
+                1, DQL(verbatim: "SELECT * FROM \(collection) ORDER BY _id"))
             #expect(rows == ids.map { #"{"_id":"\#($0)","m":1,"n":1}"# }, "\(collection)")
         }
     }
@@ -308,7 +308,7 @@ import Testing
         let scene = try DocumentScene(3)
         let (source, other, reader) = (0, 1, 2)
         for number in [other, reader] { try scene.subscribe(number, [cars]) }
-        let announcedCar: Query = "SELECT * FROM cars WHERE _id = 'announced'"
+        let announcedCar: DQL = "SELECT * FROM cars WHERE _id = 'announced'"
         let direct = try scene.connect(source, reader)
         try scene.connect(source, other)
         let relayConnection = try scene.connect(other, reader)
@@ -326,7 +326,7 @@ import Testing
         #expect(scene.nodes[source].sent.contains(.announce))
         // A commit with more documents than may be announced is sent without an announcement.
         let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
-        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+        try scene.execute(source, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
         try scene.run()
         let early = try scene.rows(reader, announcedCar)
         #expect(early.isEmpty)

@@ -76,7 +76,7 @@ struct EvaluationBudgetTests {
         #expect(scene.replicator.slice.longestTurn <= EvaluationSliceTests.longestTurn)
         // Local statements have no such limit.
         let query = "SELECT * FROM cars WHERE char_length(repeat(big, 800)) = 800000"
-        #expect(try scene.scene.nodes[0].rows(Query(verbatim: query)).count == 40)
+        #expect(try scene.scene.nodes[0].rows(DQL(verbatim: query)).count == 40)
     }
 
     @Test func `an error in a query of a subscription is the close reason`() throws {

@@ -22,7 +22,7 @@ struct EvaluationSliceTests {
             return "({'_id': \(number), 'n': \(number), 'big': '\(big)'})"
         }
         try scene.execute(
-            Query(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")),
+            DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")),
             at: 1)
     }
 
@@ -118,7 +118,7 @@ struct EvaluationSliceTests {
         let big = String(repeating: "ab", count: 500)
         for (id, number) in [0, 0, 0, 1].enumerated() {
             try scene.execute(
-                Query(
+                DQL(
                     verbatim:
                         "INSERT INTO cars DOCUMENTS ({'_id': \(id), 'n': \(number), 'big': '\(big)'})"
                 ),
@@ -155,7 +155,7 @@ struct EvaluationSliceTests {
         let big = String(repeating: "ab", count: 500)
         let documents = (60..<80).map { "({'_id': \($0), 'n': \($0), 'big': '\(big)'})" }
         try scene.execute(
-            Query(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")),
+            DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")),
             at: 1)
         scene.settle(at: 1)
         #expect(peer.documents == first + 20)

@@ -6,7 +6,7 @@ import Testing
 /// Documents that are evicted, and written again before the replicator processes the eviction.
 @Suite struct EvictionRaceTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     private func settle(_ scene: DocumentScene) throws {
         for _ in 0..<8 { try scene.advance(milliseconds: 1_000) }

@@ -96,7 +96,7 @@ struct EvictionTests {
         for (number, ids) in [0..<20, 100..<101].enumerated() {
             try scene.subscribe(number, ["SELECT * FROM cars"])
             let cars = ids.map { "({'_id': \($0)})" }.joined(separator: ", ")
-            try scene.execute(number, Query(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
+            try scene.execute(number, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
         }
         let wire = try scene.connect(
             0, 1,

@@ -87,13 +87,13 @@ final class FileScene {
         }
 
         /// Runs a statement, makes its commit durable, and notifies the replicator.
-        func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
+        func execute(_ query: DQL, _ arguments: QueryArguments = [:]) throws {
             try store.execute(query, arguments)
             replicator.processPublished()
         }
 
         /// Returns the rows of a query, as JSON.
-        func rows(_ query: Query) throws -> [String] { try store.rows(query) }
+        func rows(_ query: DQL) throws -> [String] { try store.rows(query) }
 
         func contents(of id: AttachmentID) throws -> [UInt8]? { try attachments.bytes(of: id) }
     }
@@ -179,7 +179,7 @@ final class FileScene {
     }
 
     /// Runs a statement, and performs the effects of its commit.
-    func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
+    func execute(_ number: Int, _ query: DQL, _ arguments: QueryArguments = [:]) throws {
         try nodes[number].execute(query, arguments)
         try perform(number)
     }

@@ -9,7 +9,7 @@ import Testing
 /// Writes that a store has lost, at peers that receive from it through relays.
 struct ForwardedPauseTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     /// Returns a scene in which store 0 lost writes that peer 2 has, and peer 1 has later ones.
     private func relayedScene() throws -> DocumentScene {
@@ -245,7 +245,7 @@ struct ForwardedPauseTests {
     @Test func `a lost write of the same millisecond as the last kept one is detected`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
-        let insert: Query = "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'first': 1})"
+        let insert: DQL = "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'first': 1})"
         try scene.execute(0, insert)
         try scene.connectAndRun(0, 1)
         let backup = scene.nodes[0].volume.processDeath()

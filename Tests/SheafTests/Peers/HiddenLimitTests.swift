@@ -105,14 +105,14 @@ struct HiddenLimitTests {
             let query = "INSERT INTO cars DOCUMENTS (:car), " + cars.joined(separator: ", ")
             let text = String(repeating: "t", count: 200_000)
             try scene.execute(
-                1, Query(verbatim: query),
+                1, DQL(verbatim: query),
                 ["car": ["_id": "c", "owner": "ann", "text": .string(text)] as Value])
             try scene.advance(milliseconds: 1_000)
             #expect(scene.isConnected(wire))
             return scene
         }
         #expect(frames(simulations[1]) == frames(simulations[0]))
-        let count: Query = "SELECT count(*) AS n FROM cars WHERE note = 'n'"
+        let count: DQL = "SELECT count(*) AS n FROM cars WHERE note = 'n'"
         #expect(try simulations[0].rows(0, count) == [#"{"n":20}"#])
         // Writes beyond the maximum length of a transaction are dropped.
         #expect(try simulations[1].rows(0, count) == [#"{"n":9}"#])
@@ -134,7 +134,7 @@ struct HiddenLimitTests {
     }
 
     private func stays(
-        _ rights: PeerRights, hidden: Query?, subscribing text: String = "SELECT * FROM cars"
+        _ rights: PeerRights, hidden: DQL?, subscribing text: String = "SELECT * FROM cars"
     ) throws -> DocumentScene {
         let scene = try scene()
         try scene.subscribe(0, [text])
@@ -152,9 +152,9 @@ struct HiddenLimitTests {
         return scene
     }
 
-    private let hidden: Query =
+    private let hidden: DQL =
         "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'flags': 'z'})"
-    private let owners: Query = "SELECT _id, owner FROM cars WHERE _id IN ('b', 'c') ORDER BY _id"
+    private let owners: DQL = "SELECT _id, owner FROM cars WHERE _id IN ('b', 'c') ORDER BY _id"
 
     /// Gives the hidden document flags that are invalid in regular expressions.
     @Test func `a write rule that fails on a hidden document forbids writing it`() throws {

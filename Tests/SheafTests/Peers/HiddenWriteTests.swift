@@ -22,7 +22,7 @@ struct HiddenWriteTests {
         return scene
     }
 
-    private let cars: Query = "SELECT _id, m, n FROM cars ORDER BY _id"
+    private let cars: DQL = "SELECT _id, m, n FROM cars ORDER BY _id"
 
     /// Writes to the document on the server between the writes of the peer.
     @Test func `a peer keeps writing to a document that it may not read`() throws {
@@ -99,7 +99,7 @@ struct HiddenWriteTests {
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'carl', 'm': 3, 'n': 4})")
         try scene.advance(milliseconds: 1_000)
-        let car: Query = "SELECT _id, m, n FROM cars"
+        let car: DQL = "SELECT _id, m, n FROM cars"
         #expect(try scene.rows(0, car) == [#"{"_id":"b"}"#])
         try scene.execute(0, "UPDATE cars SET locked = false WHERE _id = 'b'")
         let requests = scene.nodes[0].sent.count { $0 == .subscribe }

@@ -18,7 +18,7 @@ struct JoinedFramesTests {
         for collection in ["cars", "boats"] {
             try scene.execute(
                 0,
-                Query(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(collection)'})"))
+                DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(collection)'})"))
         }
     }
 

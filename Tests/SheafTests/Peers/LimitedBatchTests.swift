@@ -89,7 +89,7 @@ struct LimitedBatchTests {
         }
 
         /// Runs a statement on the replicator's store.
-        func execute(_ query: Query) throws {
+        func execute(_ query: DQL) throws {
             try scene.nodes[0].execute(query)
             run()
         }
@@ -138,7 +138,7 @@ struct LimitedBatchTests {
         let caller = try ScriptedPeer(limits)
         let cars = (0..<100).map { "({'_id': '\($0)', 'owner': 'bob'})" }
         try caller.scene.nodes[0].execute(
-            Query(verbatim: "INSERT INTO cars DOCUMENTS " + cars.joined(separator: ", ")))
+            DQL(verbatim: "INSERT INTO cars DOCUMENTS " + cars.joined(separator: ", ")))
         caller.replicator.connect(
             1, rights: PeerRights(read: ["cars": "owner = 'ann'"], write: [:]), at: 1)
         let database = Hello.DatabaseID(low: 1, high: 2)
@@ -187,7 +187,7 @@ struct LimitedBatchTests {
         caller.most = most
         try caller.subscribeReplicator("cars")
         let cars = (0..<5).map { "({'_id': \($0), 'owner': 'ann'})" }.joined(separator: ", ")
-        try caller.scene.nodes[0].execute(Query(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
+        try caller.scene.nodes[0].execute(DQL(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
         caller.connect()
         try caller.beginComparing(1)
         try caller.execute("EVICT FROM cars")

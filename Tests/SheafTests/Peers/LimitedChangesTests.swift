@@ -72,7 +72,7 @@ struct LimitedChangesTests {
         for first in [0, 2_100] {
             let many = (first..<first + 2_100).map { "({'_id': \($0)})" }
             try scene.execute(
-                1, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many.joined(separator: ", "))"))
+                1, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(many.joined(separator: ", "))"))
         }
         scene.nodes[0].flushesLate = true
         try scene.execute(2, "UPDATE cars SET x = 2 WHERE _id = 'a'")
@@ -97,7 +97,7 @@ struct LimitedChangesTests {
         for steps in 1...30 {
             let scene = try DocumentScene(2, limits)
             let many = (0..<40).map { "({'_id': \($0), 'n': 0})" }.joined(separator: ", ")
-            try scene.execute(0, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+            try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
             try scene.subscribe(1, ["SELECT * FROM cars"])
             try scene.connect(0, 1, rightsOfRight: rights)
             try scene.run(steps: steps)

@@ -10,8 +10,8 @@ import Testing
 
 /// Batches, requests and segments that exceed a limit.
 @Suite struct LongBatchTests {
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
-    private let boats: Query = "SELECT * FROM boats ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
+    private let boats: DQL = "SELECT * FROM boats ORDER BY _id"
 
     /// Returns a peer with boats and rewritten cars, and a peer that subscribes to them.
     private func scene(_ limits: ReplicatorLimits) throws -> DocumentScene {
@@ -20,7 +20,7 @@ import Testing
             let cars = (0..<60).map { "({'_id': '\(collection)\($0)', 'n': \($0)})" }
             try scene.execute(
                 0,
-                Query(
+                DQL(
                     verbatim: "INSERT INTO \(collection) DOCUMENTS \(cars.joined(separator: ", ")) "
                         + "ON ID CONFLICT DO UPDATE"))
         }

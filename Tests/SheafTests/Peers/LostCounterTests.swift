@@ -8,7 +8,7 @@ import Testing
 /// Counter additions that a store has lost, at peers that know its pause.
 struct LostCounterTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     @Test func `lost additions to counters are kept when later writes arrive through other peers`()
         throws

@@ -7,7 +7,7 @@ import Testing
 /// Random histories of a store that is rolled back, and of peers that know its pause.
 struct LostWriteHistoryTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars"
+    private let all: DQL = "SELECT * FROM cars"
 
     @Test(arguments: 0..<4)
     func `peers agree after a rollback, and no addition counts twice`(_ group: UInt64) throws {
@@ -103,7 +103,7 @@ struct LostWriteHistoryTests {
         for number in 1...4 { try scene.connectAndRun(0, number) }
         let backup = scene.nodes[0].volume.processDeath()
         for number in 2...4 { try scene.disconnectAll(of: number) }
-        let both: Query = "UPDATE cars APPLY f INCREMENT BY 1, g INCREMENT BY 1"
+        let both: DQL = "UPDATE cars APPLY f INCREMENT BY 1, g INCREMENT BY 1"
         try scene.advance(milliseconds: 1)
         try scene.execute(0, both)
         try scene.run()
@@ -221,7 +221,7 @@ struct LostWriteHistoryTests {
                 for (counter, additions) in additions {
                     let row = try scene.rows(
                         number,
-                        Query(verbatim: "SELECT \(counter) AS n FROM cars WHERE \(counter) > 0"))
+                        DQL(verbatim: "SELECT \(counter) AS n FROM cars WHERE \(counter) > 0"))
                     let value = row.first.flatMap { Int($0.filter(\.isNumber)) } ?? 0
                     // Each addition is another power of four, so a double count shows in the sum.
                     guard additions & value != value else { continue }
@@ -245,7 +245,7 @@ struct LostWriteHistoryTests {
             }
             steps.append("\(number) \(text)")
             try scene.advance(milliseconds: 1)
-            try scene.execute(number, Query(verbatim: text))
+            try scene.execute(number, DQL(verbatim: text))
             try scene.advance(milliseconds: 1)
         }
     }

@@ -9,7 +9,7 @@ import Testing
 /// Stores rolled back to an older state, or running twice, with files that do not show it.
 struct LostWriteTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     private func site(_ scene: DocumentScene, _ number: Int) -> Site {
         scene.nodes[number].store.queries.documents.site
@@ -58,7 +58,7 @@ struct LostWriteTests {
         try scene.advance(milliseconds: 1)
         try scene.execute(
             number,
-            Query(verbatim: "UPDATE cars APPLY \(field) INCREMENT BY \(amount) WHERE _id = 'a'"))
+            DQL(verbatim: "UPDATE cars APPLY \(field) INCREMENT BY \(amount) WHERE _id = 'a'"))
         try scene.advance(milliseconds: 1)
     }
 

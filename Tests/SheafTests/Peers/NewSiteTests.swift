@@ -11,7 +11,7 @@ import Testing
 /// Stores that draw another site while documents of earlier states are in transit.
 struct NewSiteTests {
     private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
     private let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
 
     private func write(_ scene: DocumentScene, _ id: String, _ field: String) throws {
@@ -120,7 +120,7 @@ struct NewSiteTests {
             let ids = (0..<6).map { "{'_id': 'b\($0)', 'new': 1}" }.joined(separator: "), (")
             try scene.execute(
                 0,
-                Query(
+                DQL(
                     verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'new': 1}), (\(ids)) "
                         + "ON ID CONFLICT DO UPDATE"))
             try scene.run(steps: steps)
@@ -157,7 +157,7 @@ struct NewSiteTests {
         #expect(site(scene) != old)
         try scene.letGo(wire, to: 0)
         try connect(scene, 2, rights)
-        let query: Query = "SELECT _id, first, lost, new FROM cars"
+        let query: DQL = "SELECT _id, first, lost, new FROM cars"
         #expect(try scene.rows(2, query) == [merged], "seed \(seed)")
     }
 

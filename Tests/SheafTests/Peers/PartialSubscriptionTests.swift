@@ -10,7 +10,7 @@ struct PartialSubscriptionTests {
     private let both = [#"{"_id":"a","n":1}"#, #"{"_id":"b","n":1}"#]
 
     private func items(_ peer: Peer) async throws -> [String] {
-        try await peer.store.execute(Query(verbatim: all)).items.map { try $0.jsonString }
+        try await peer.store.execute(DQL(verbatim: all)).items.map { try $0.jsonString }
     }
 
     /// Writes two documents in one transaction, and returns its commit.
@@ -40,7 +40,7 @@ struct PartialSubscriptionTests {
         let part = try await items(two)
         #expect(part == [onlyA])
         try two.sync.registerSubscription("SELECT * FROM cars WHERE _id = 'b'")
-        try await two.items(of: Query(verbatim: all)) { $0 == both }
+        try await two.items(of: DQL(verbatim: all)) { $0 == both }
         try await scene.close()
     }
 
@@ -64,7 +64,7 @@ struct PartialSubscriptionTests {
             #expect(part == [onlyA])
         }
         scene.connect(0, 2)
-        try await three.items(of: Query(verbatim: all)) { $0 == both }
+        try await three.items(of: DQL(verbatim: all)) { $0 == both }
         let part = try await items(two)
         #expect(part == [onlyA])
         try await scene.close()
@@ -105,7 +105,7 @@ struct PartialSubscriptionTests {
         async let answers: Void = {
             for number in 0..<count {
                 try await answerer.items(
-                    of: Query(verbatim: "SELECT _id FROM notes WHERE _id = 'q\(number)'")
+                    of: DQL(verbatim: "SELECT _id FROM notes WHERE _id = 'q\(number)'")
                 ) { $0.count == 1 }
                 try await answerer.store.execute(
                     "INSERT INTO notes DOCUMENTS (:note)",

@@ -7,7 +7,7 @@ import Testing
 
 /// Attachments between peers, over the public API.
 @Suite struct PeerAttachmentTests {
-    private static let insertion: Query =
+    private static let insertion: DQL =
         "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)"
 
     private func bytes(_ fetch: AttachmentFetch) async throws -> [UInt8]? {

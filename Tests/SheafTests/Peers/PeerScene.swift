@@ -36,7 +36,7 @@ extension Peer {
     /// Waits until a query has a result for which `condition` holds, and returns its items as JSON.
     @discardableResult
     func items(
-        of query: Query, until condition: ([String]) -> Bool
+        of query: DQL, until condition: ([String]) -> Bool
     ) async throws -> [String] {
         for try await result in try store.observe(query) {
             let items = try result.items.map { try $0.jsonString }

@@ -6,7 +6,7 @@ import Testing
 
 /// Documents that a peer has received and that are not durable yet.
 struct PendingDocumentTests {
-    private static let statements: [Query] = [
+    private static let statements: [DQL] = [
         "UPDATE cars SET seen = true WHERE color = 'red'",
         "UPDATE cars SET seen = true WHERE color IN ('red', 'pink') AND n >= 0",
         "UPDATE cars SET seen = true WHERE _id >= 'b'",
@@ -32,7 +32,7 @@ struct PendingDocumentTests {
     }
 
     /// Returns the cars updated by a statement that runs before received documents are durable.
-    private func seen(by statement: Query, _ scene: DocumentScene) throws -> [String] {
+    private func seen(by statement: DQL, _ scene: DocumentScene) throws -> [String] {
         let device = scene.nodes[1]
         device.flushesLate = true
         try scene.run()

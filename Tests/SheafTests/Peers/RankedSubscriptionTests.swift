@@ -57,7 +57,7 @@ struct RankedSubscriptionTests {
         func rows(_ limit: Int, of node: FileScene.Node) throws -> [String] {
             let tie = text.isEmpty ? "ORDER BY _id" : "\(text), _id"
             return try node.rows(
-                Query(
+                DQL(
                     verbatim: "SELECT _id, n, note FROM cars \(condition) \(tie) LIMIT \(limit)"))
         }
     }
@@ -229,7 +229,7 @@ struct RankedSubscriptionTests {
         try scene.subscribe(1, ["SELECT * FROM cars ORDER BY n DESC LIMIT 2"])
         try scene.connect(0, 1)
         try scene.run()
-        let all: Query = "SELECT _id, n, text FROM cars ORDER BY _id"
+        let all: DQL = "SELECT _id, n, text FROM cars ORDER BY _id"
         var rows = try scene.nodes[1].rows(all)
         #expect(rows == [#"{"_id":3,"n":3,"text":"a"}"#, #"{"_id":4,"n":4,"text":"a"}"#])
         try scene.execute(0, "UPDATE cars SET n = 9 WHERE _id = 1")
@@ -258,7 +258,7 @@ struct RankedSubscriptionTests {
             try right.sync.registerSubscription("SELECT * FROM cars ORDER BY n")
         }
         try await right.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
-        for text: Query in [
+        for text: DQL in [
             "SELECT * FROM cars LIMIT 2 OFFSET 1", "SELECT * FROM cars LIMIT 65537",
             "SELECT DISTINCT * FROM cars LIMIT 2", "SELECT * FROM cars ORDER BY clock() LIMIT 1",
         ] {

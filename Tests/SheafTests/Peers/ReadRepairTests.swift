@@ -9,7 +9,7 @@ import Testing
 struct ReadRepairTests {
     private let cars = "SELECT * FROM cars"
     private let red = "SELECT * FROM cars WHERE color = 'red'"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     /// Returns peers: peer 0 has two blue cars, and peer 1 their older red states.
     private func scene(_ count: Int, most: Int) throws -> DocumentScene {
@@ -97,7 +97,7 @@ struct ReadRepairTests {
             let rows = (first..<first + 820).map { "({'_id': \($0), 'n': 1, 'color': 'red'})" }
             try scene.execute(
                 0,
-                Query(verbatim: "INSERT INTO cars DOCUMENTS \(rows.joined(separator: ", "))"))
+                DQL(verbatim: "INSERT INTO cars DOCUMENTS \(rows.joined(separator: ", "))"))
         }
         let early = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
@@ -115,7 +115,7 @@ struct ReadRepairTests {
         try scene.nodes[0].store.flush()
         try scene.published(0)
         try settle(scene)
-        let blue: Query = "SELECT COUNT(*) AS n FROM cars WHERE color = 'blue' AND note = 1"
+        let blue: DQL = "SELECT COUNT(*) AS n FROM cars WHERE color = 'blue' AND note = 1"
         for number in 0..<2 {
             #expect(try scene.rows(number, blue) == [#"{"n":4100}"#], "peer \(number)")
         }

@@ -32,7 +32,7 @@ struct RefusedWaitTests {
         return (server, device)
     }
 
-    private func write(_ peer: Peer, _ statement: Query) async throws -> Int64 {
+    private func write(_ peer: Peer, _ statement: DQL) async throws -> Int64 {
         try #require(try await peer.store.execute(statement).commitID)
     }
 
@@ -75,7 +75,7 @@ struct RefusedWaitTests {
         // The delivered commit stays below a refused one.
         let field = "documents.delivered_up_to_local_commit_id"
         let delivered = try await device.store.execute(
-            Query(verbatim: "SELECT \(field) AS n FROM system:data_sync_info"))
+            DQL(verbatim: "SELECT \(field) AS n FROM system:data_sync_info"))
         let known = try delivered.items.map { try $0.jsonString }
         #expect(known == ["{\"n\":\(commit - 1)}"])
 

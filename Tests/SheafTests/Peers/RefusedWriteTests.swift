@@ -33,7 +33,7 @@ struct RefusedWriteTests {
         return (scene, wire)
     }
 
-    private let cars: Query = "SELECT _id, n, owner FROM cars ORDER BY _id"
+    private let cars: DQL = "SELECT _id, n, owner FROM cars ORDER BY _id"
 
     private func ids(_ writes: [RefusedWrite]) -> [String] {
         writes.map(\.documentID.json)

@@ -79,7 +79,7 @@ final class ReplicatorScene {
     }
 
     /// Runs a statement in the replicator's store, and delivers the resulting messages.
-    func execute(_ query: Query, _ arguments: QueryArguments = [:], at now: UInt64) throws {
+    func execute(_ query: DQL, _ arguments: QueryArguments = [:], at now: UInt64) throws {
         try scene.nodes[0].execute(query, arguments)
         deliver(at: now)
     }

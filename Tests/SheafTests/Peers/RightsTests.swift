@@ -90,7 +90,7 @@ struct RightsTests {
         return wire
     }
 
-    private let cars: Query = "SELECT _id, n, owner FROM cars ORDER BY _id"
+    private let cars: DQL = "SELECT _id, n, owner FROM cars ORDER BY _id"
 
     /// Gives the document another owner, which the writer does not know and may not read.
     @Test
@@ -186,7 +186,7 @@ struct RightsTests {
     }
 
     @Test func `a refusal does not reveal that a hidden document exists`() throws {
-        let all: Query = "SELECT * FROM cars ORDER BY _id"
+        let all: DQL = "SELECT * FROM cars ORDER BY _id"
         let scene = try DocumentScene(2)
         try scene.subscribe(0, ["SELECT * FROM cars"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'me'})")

@@ -11,14 +11,14 @@ import Testing
 struct RuleCostTests {
     private func documents(
         _ count: Int, prefix: String = "", owner: String = "ann", length: Int
-    ) -> Query {
+    ) -> DQL {
         let text = String(repeating: "t", count: length)
         let level = owner == "ann" ? 1 : 0
         let documents = (0..<count).map {
             "({'_id': '\(prefix)\($0)', 'owner': '\(owner)', 'level': \(level), 'a': 0, 'b': 0, "
                 + "'text': '\(text)'})"
         }
-        return Query(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
+        return DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
     }
 
     // MARK: The read rule

@@ -54,7 +54,7 @@ final class SceneStore {
     }
 
     /// Runs a statement and makes its commit durable.
-    func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
+    func execute(_ query: DQL, _ arguments: QueryArguments = [:]) throws {
         let engine = engine
         let flush = { @Sendable () throws(StorageError) in while try engine.flush() {} }
         let (statement, values) = try queries.prepare(query, arguments)
@@ -90,7 +90,7 @@ final class SceneStore {
     }
 
     /// Returns the rows of a query, as JSON.
-    func rows(_ query: Query) throws -> [String] {
+    func rows(_ query: DQL) throws -> [String] {
         let (statement, values) = try queries.prepare(query, [:])
         let outcome = try queries.execute(statement, values)
         return try outcome.items.map {
@@ -102,7 +102,7 @@ final class SceneStore {
     func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
         try texts.map { text in
             try SubscriptionQuery(
-                try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+                try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries)
         }
     }
 }

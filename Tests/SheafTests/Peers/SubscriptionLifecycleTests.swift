@@ -13,7 +13,7 @@ struct SubscriptionLifecycleTests {
 
     private func ids(_ peer: Peer, _ collection: String = "orders") async throws -> String {
         try await peer.store.execute(
-            Query(verbatim: "SELECT _id FROM \(collection) ORDER BY _id")
+            DQL(verbatim: "SELECT _id FROM \(collection) ORDER BY _id")
         ).items.map { try $0.value["_id"]?.json ?? "" }.joined(separator: " ")
     }
 
@@ -251,7 +251,7 @@ struct SubscriptionLifecycleTests {
         scene.connect(0, 1)
         var last: Int64 = 0
         let rows = try device.store.observe(
-            Query(verbatim: "SELECT * FROM system:data_sync_info"))
+            DQL(verbatim: "SELECT * FROM system:data_sync_info"))
         for try await result in rows {
             guard let item = result.items.first,
                 case .object(let documents)? = try item.value["documents"],

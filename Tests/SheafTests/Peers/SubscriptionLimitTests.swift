@@ -7,9 +7,9 @@ import Testing
 /// The limits of subscriptions, and the errors beyond them.
 struct SubscriptionLimitTests {
     /// Returns a query that matches the cars with one number, and is longer by `length`.
-    private func query(_ number: Int, length: Int = 0) -> Query {
+    private func query(_ number: Int, length: Int = 0) -> DQL {
         let padding = String(repeating: "x", count: length)
-        return Query(verbatim: "SELECT * FROM cars WHERE n = \(number) AND '\(padding)' != 'y'")
+        return DQL(verbatim: "SELECT * FROM cars WHERE n = \(number) AND '\(padding)' != 'y'")
     }
 
     @Test func `4,096 subscriptions in several frames deliver their documents`() async throws {
@@ -34,7 +34,7 @@ struct SubscriptionLimitTests {
     {
         let scene = try await PeerScene(1)
         let sync = scene.peers[0].sync
-        func message(_ query: Query, _ arguments: QueryArguments = [:]) -> String {
+        func message(_ query: DQL, _ arguments: QueryArguments = [:]) -> String {
             do {
                 try sync.registerSubscription(query, arguments)
                 return "accepted"

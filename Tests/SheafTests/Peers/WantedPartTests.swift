@@ -19,7 +19,7 @@ struct WantedPartTests {
         _ ids: Range<Int>, into number: Int, of scene: DocumentScene
     ) throws {
         let documents = ids.map { "({'_id': \($0)})" }.joined(separator: ", ")
-        try scene.execute(number, Query(verbatim: "INSERT INTO cars DOCUMENTS \(documents)"))
+        try scene.execute(number, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(documents)"))
     }
 
     /// Refuses the deletion of car 0, whose versions then differ permanently; 30 cars are new.

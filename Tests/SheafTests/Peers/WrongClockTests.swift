@@ -12,7 +12,7 @@ import Testing
 /// Peers with wrong clocks, temporarily or permanently.
 struct WrongClockTests {
     private static let year: UInt64 = 31_557_600_000
-    private static let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private static let all: DQL = "SELECT * FROM cars ORDER BY _id"
 
     /// Returns peers of which the first has one correctly stamped car and one stamped years ahead.
     private static func scene(_ count: Int = 2) throws -> DocumentScene {
@@ -114,7 +114,7 @@ struct WrongClockTests {
                 let documents = (start..<start + 500).map { "({'_id': \($0)})" }
                 try scene.execute(
                     0,
-                    Query(
+                    DQL(
                         verbatim: "INSERT INTO cars DOCUMENTS "
                             + documents.joined(separator: ", ")))
             }
@@ -215,7 +215,7 @@ struct WrongClockTests {
             try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
             try scene.subscribe(0, ["SELECT * FROM cars"])
             try scene.execute(
-                0, Query(verbatim: "UPDATE cars SET round = \(round) WHERE _id = 'late'"))
+                0, DQL(verbatim: "UPDATE cars SET round = \(round) WHERE _id = 'late'"))
             try scene.connect(0, 1)
             try scene.run()
             #expect(try scene.rows(1, Self.all) == (try scene.rows(0, Self.all)))

@@ -28,8 +28,8 @@ struct AssignmentOrderTests {
         let reader = try await Peer.inMemory(configuration: configuration())
         try reader.sync.registerSubscription("SELECT * FROM cars")
         let row = #"{"_id":"a","n":"# + assignments.result + #","s":1}"#
-        let select: Query = "SELECT * FROM cars"
-        let update = Query(
+        let select: DQL = "SELECT * FROM cars"
+        let update = DQL(
             verbatim: "UPDATE cars SET \(assignments.text) WHERE \(condition) RETURNING n")
         try await writer.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 's': 1})")
         try await writer.store.transaction { transaction in

@@ -108,7 +108,7 @@ struct ClosingTests {
         let kept = try await store.execute("SELECT * FROM t")
         try await store.close()
         try await store.close()
-        for query: Query in [
+        for query: DQL in [
             "SELECT * FROM t", "INSERT INTO t DOCUMENTS ({'_id': 2})", "CREATE INDEX i ON t (a)",
             "SHOW ALL",
         ] {

@@ -17,7 +17,7 @@ struct DispatchDamageTests {
         queries = try QueryEngine(opening: store)
     }
 
-    private func execute(_ query: Query) throws {
+    private func execute(_ query: DQL) throws {
         let store = store
         let (statement, values) = try queries.prepare(query, QueryArguments())
         _ = try queries.execute(
@@ -28,9 +28,9 @@ struct DispatchDamageTests {
         while try store.flush() {}
     }
 
-    private func newObserver(_ query: Query, number: UInt64) throws -> NewObserver {
+    private func newObserver(_ query: DQL, number: UInt64) throws -> NewObserver {
         NewObserver(
-            Observer(unattended: query, number: number), try queries.statement(query), [:],
+            StoreObserver(unattended: query, number: number), try queries.statement(query), [:],
             missedThrough: queries.documents.startFeed())
     }
 
@@ -48,7 +48,7 @@ struct DispatchDamageTests {
         return name
     }
 
-    private static let watching: [Query] = [
+    private static let watching: [DQL] = [
         "SELECT * FROM t", "SELECT * FROM t WHERE _id = 1", "SELECT * FROM t WHERE n = 1",
         "SELECT * FROM t WHERE n > 0 ORDER BY n LIMIT 3", "SELECT COUNT(*) AS n FROM t WHERE n = 1",
         "SELECT DISTINCT color FROM t",
@@ -75,7 +75,7 @@ struct DispatchDamageTests {
     @Test func `an affected observer is found even if the old document is damaged`() throws {
         try execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'needle'})")
         var schedule = ObserverSchedule(queries)
-        let query: Query = "SELECT * FROM t WHERE color = 'needle'"
+        let query: DQL = "SELECT * FROM t WHERE color = 'needle'"
         let first = schedule.dispatch(adding: [try newObserver(query, number: 1)])
         #expect(try first.first?.outcome.get().items.count == 1)
         try execute("UPDATE t SET color = 'blue' WHERE _id = 1")

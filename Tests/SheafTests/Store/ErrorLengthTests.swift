@@ -48,8 +48,8 @@ struct ErrorLengthTests {
                 // The second run of an INSERT conflicts with the document of the first.
                 for _ in 0..<2 {
                     do {
-                        _ = try await store.execute(Query(verbatim: statement), ["\(text)": 1])
-                        _ = try store.observe(Query(verbatim: statement)) { _ in }.cancel()
+                        _ = try await store.execute(DQL(verbatim: statement), ["\(text)": 1])
+                        _ = try store.observe(DQL(verbatim: statement)) { _ in }.cancel()
                     } catch let error as StoreError {
                         count += 1
                         let scalars = "\(error)".unicodeScalars.count
@@ -194,7 +194,7 @@ struct ErrorLengthTests {
             continuation.yield((message, metadata["query", default: ""]))
         }
         let store = try await Store.inMemory(options: StoreOptions(log: log))
-        let query = Query(verbatim: "SELECT `\(LongInput.text)` FROM cars")
+        let query = DQL(verbatim: "SELECT `\(LongInput.text)` FROM cars")
         let observer = try store.observe(query) { _ in throw LongFailure() }
         var iterator = lines.makeAsyncIterator()
         let (message, quoted) = try #require(await iterator.next())

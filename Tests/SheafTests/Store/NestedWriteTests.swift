@@ -4,7 +4,7 @@ import Testing
 
 /// Writes inside the block of a transaction for which they would wait.
 struct NestedWriteTests {
-    private static let insertion: Query = "INSERT INTO t DOCUMENTS ({'_id': 1})"
+    private static let insertion: DQL = "INSERT INTO t DOCUMENTS ({'_id': 1})"
 
     private actor Writer {
         let store: Store

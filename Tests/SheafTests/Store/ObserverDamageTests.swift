@@ -79,7 +79,7 @@ struct ObserverDamageTests {
     }
 
     /// Queries that read all rows again after a change.
-    private static let rerun: [Query] = [
+    private static let rerun: [DQL] = [
         "SELECT DISTINCT text FROM t", "SELECT MAX(text) AS text FROM t",
         "SELECT text, COUNT(*) AS n FROM t GROUP BY text", "SELECT * FROM t LIMIT 9 OFFSET 1",
         "SELECT t.text AS text FROM u JOIN t ON t._id = u.n",
@@ -110,7 +110,7 @@ struct ObserverDamageTests {
     {
         let store = try await open()
         try await fill(store)
-        var sequences: [Observation.AsyncIterator] = []
+        var sequences: [StoreObservation.AsyncIterator] = []
         for query in Self.rerun {
             var results = try store.observe(query).makeAsyncIterator()
             _ = try await results.next()
@@ -196,7 +196,7 @@ struct ObserverDamageTests {
         try await store.close()
         try writeCheckpoint()
         store = try await open()
-        let query: Query = "SELECT u._id AS id, u.text AS text FROM t JOIN u ON u._id = t.n"
+        let query: DQL = "SELECT u._id AS id, u.text AS text FROM t JOIN u ON u._id = t.n"
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
         _ = try await others.next()
         let (file, name, first) = try find("needle-1000")

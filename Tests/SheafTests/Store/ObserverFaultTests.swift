@@ -166,7 +166,7 @@ struct ObserverFaultTests {
     @Test func `an observer can be canceled in its callback and again later`() async throws {
         let store = try await Store.inMemory()
         let received = ReceivedResults()
-        let cell = Mutex<Observer?>(nil)
+        let cell = Mutex<StoreObserver?>(nil)
         let observer = try store.observe("SELECT * FROM t") { result in
             received.results.yield(result.items.count)
             if result.items.count == 1 { cell.withLock { $0 }?.cancel() }

@@ -120,7 +120,7 @@ struct ObserverLifecycleTests {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO u DOCUMENTS ({'_id': 1, 'b': 1})")
         try await store.execute("CREATE INDEX i ON u (b)")
-        let query: Query = "SELECT * FROM t JOIN u ON t._id = u.b"
+        let query: DQL = "SELECT * FROM t JOIN u ON t._id = u.b"
         var results = try store.observe(query).makeAsyncIterator()
         #expect(try await results.next()?.items.count == 0)
         let received = ReceivedResults()
@@ -182,7 +182,7 @@ struct ObserverLifecycleTests {
         try await store.execute(
             "INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 2})")
         let received = ReceivedResults()
-        let queries: [Query] = [
+        let queries: [DQL] = [
             "SELECT * FROM t WHERE _id = 1", "SELECT n FROM t ORDER BY n DESC LIMIT 1",
             "SELECT SUM(n) AS n FROM t", "SELECT DISTINCT n FROM t",
             "SELECT a.n FROM t AS a JOIN t AS b ON a._id = b._id",

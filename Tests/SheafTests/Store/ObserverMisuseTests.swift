@@ -108,7 +108,7 @@ struct ObserverMisuseTests {
     @Test(.timeLimit(.minutes(40)))
     func `a changed refresh interval applies to observers of system collections`() async throws {
         let store = try await Store.inMemory()
-        let interval: Query = "ALTER SYSTEM SET live_query_system_collection_refresh_interval = :ms"
+        let interval: DQL = "ALTER SYSTEM SET live_query_system_collection_refresh_interval = :ms"
         try await store.execute(interval, ["ms": 86_400_000])
         var results = try store.observe("SELECT * FROM system:dual").makeAsyncIterator()
         #expect(try await results.next()?.items.count == 1)
@@ -126,7 +126,7 @@ struct ObserverMisuseTests {
                 let documents = (start..<start + 1_000).map {
                     ["_id": .integer(Int64($0))] as Value
                 }
-                let rows: Query = "INSERT INTO t DOCUMENTS (:d)"
+                let rows: DQL = "INSERT INTO t DOCUMENTS (:d)"
                 for document in documents { try await transaction.execute(rows, ["d": document]) }
             }
         }

@@ -20,7 +20,7 @@ struct ObserverTimeTests {
         queries = try QueryEngine(opening: store)
     }
 
-    private func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
+    private func execute(_ query: DQL, _ arguments: QueryArguments = [:]) throws {
         let store = store
         let (statement, values) = try queries.prepare(query, arguments)
         _ = try queries.execute(
@@ -39,7 +39,7 @@ struct ObserverTimeTests {
             ["order": ["_id": .string(id), "numbers": numbers] as Value])
     }
 
-    private static let watching: [Query] = [
+    private static let watching: [DQL] = [
         "SELECT * FROM orders WHERE ANY v IN numbers SATISFIES v = 4999 END",
         "SELECT _id, ARRAY v FOR v IN numbers WHEN v > 4998 END AS last FROM orders",
         "SELECT * FROM orders ORDER BY ARRAY v FOR v IN numbers WHEN v > 4998 END, _id",
@@ -52,7 +52,7 @@ struct ObserverTimeTests {
             try test.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 1")
             try test.insert("a")
             var schedule = ObserverSchedule(test.queries)
-            let observer = Observer(unattended: query, number: 1)
+            let observer = StoreObserver(unattended: query, number: 1)
             let newObserver = NewObserver(
                 observer, try test.queries.statement(query), [:],
                 missedThrough: test.queries.documents.startFeed())

@@ -11,7 +11,7 @@ import Testing
 struct StatementRollbackTests {
     /// The statements of a transaction, and whether it commits.
     private struct Script {
-        var statements: [Query] = []
+        var statements: [DQL] = []
         var isKept = true
     }
 
@@ -85,7 +85,7 @@ struct StatementRollbackTests {
     }
 
     private func outcome(
-        of statement: Query, in transaction: Transaction
+        of statement: DQL, in transaction: StoreTransaction
     ) async throws -> String? {
         do {
             return try text(try await transaction.execute(statement))
@@ -115,7 +115,7 @@ struct StatementRollbackTests {
     }
 
     /// Returns a random statement, which may fail after its first document.
-    private func statement(_ random: inout SeededRandom) -> Query {
+    private func statement(_ random: inout SeededRandom) -> DQL {
         let ids = (0..<3).map { _ in random.below(9) }
         let value = random.below(5)
         let field = "f\(random.below(12))"

@@ -149,7 +149,7 @@ struct SystemTests {
             #expect(reader.isReadOnly)
             let found = try await reader.execute("SELECT * FROM t WHERE v = 5")
             #expect(try value(found) == "5")
-            for write: Query in ["DELETE FROM t", "CREATE INDEX w ON t (w)", "DROP INDEX v ON t"] {
+            for write: DQL in ["DELETE FROM t", "CREATE INDEX w ON t (w)", "DROP INDEX v ON t"] {
                 do {
                     try await reader.execute(write)
                     Issue.record("The reader accepted a write.")

@@ -74,7 +74,7 @@ struct TransactionTests {
 
     @Test func `a completion returned through a wrapper ends the transaction`() async throws {
         func handingOn<Result>(
-            _ store: Store, _ body: (Transaction) async throws -> Result
+            _ store: Store, _ body: (StoreTransaction) async throws -> Result
         ) async throws -> Result {
             try await store.transaction { try await body($0) }
         }

@@ -13,7 +13,7 @@ final class AttachmentTrial: Trial {
     private let work: Work
     private let length: Int
     private let store: Sheaf.Store
-    private var attachment: Attachment?
+    private var attachment: StoredAttachment?
     private var number: UInt8 = 0
 
     init(_ stage: Stage, _ work: Work) async throws {

@@ -33,7 +33,7 @@ final class FanoutStore: Sendable {
     }
 
     /// Registers observers and waits for their initial results.
-    func observe(_ queries: [(Query, QueryArguments)]) async throws {
+    func observe(_ queries: [(DQL, QueryArguments)]) async throws {
         expect(queries.count)
         for (query, arguments) in queries {
             try store.observe(query, arguments) { [weak self] result in

@@ -50,7 +50,7 @@ final class SheafQueries: QuerySystem {
 
     private func execute(_ text: String) throws -> ResultStorage {
         let store = store
-        let (statement, values) = try queries.prepare(Query(verbatim: text), [:])
+        let (statement, values) = try queries.prepare(DQL(verbatim: text), [:])
         return try queries.execute(
             statement, values,
             CommitSink(

@@ -26,10 +26,10 @@ final class SheafCars: CarBenchmarkStore {
 
 /// The statements of the workload.
 enum SheafCarQueries {
-    static let get: Query = "SELECT * FROM cars WHERE _id = :id"
-    static let insert: Query = "INSERT INTO cars DOCUMENTS (:car)"
-    static let update: Query = "UPDATE cars SET mileage = :mileage WHERE _id = :id"
-    static let delete: Query = "DELETE FROM cars WHERE _id = :id"
+    static let get: DQL = "SELECT * FROM cars WHERE _id = :id"
+    static let insert: DQL = "INSERT INTO cars DOCUMENTS (:car)"
+    static let update: DQL = "UPDATE cars SET mileage = :mileage WHERE _id = :id"
+    static let delete: DQL = "DELETE FROM cars WHERE _id = :id"
 
     static func id(_ cars: PreparedCars, _ index: Int) -> QueryArguments {
         QueryArguments(["id": .string(cars.ids[index])])

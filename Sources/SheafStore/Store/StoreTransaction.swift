@@ -34,11 +34,11 @@ public struct TransactionInfo: Hashable, Sendable {
 /// A transaction can be used only within the block that it was passed to. Statements see the
 /// changes of earlier ones. A statement that fails changes nothing, and the transaction continues
 /// if the error is caught.
-public final class Transaction: Sendable {
+public final class StoreTransaction: Sendable {
     public let info: TransactionInfo
     let store: Store
     /// The transaction in whose block this one began, possibly of another store.
-    let outer: Transaction?
+    let outer: StoreTransaction?
     private let phase: Mutex<Phase>
     /// Whether the transaction has ended; outside of `phase`, whose lock a running statement holds.
     private let hasEnded = Atomic(false)
@@ -59,7 +59,7 @@ public final class Transaction: Sendable {
     }
 
     /// The transaction in whose block this task runs or was created.
-    @TaskLocal static var current: Transaction?
+    @TaskLocal static var current: StoreTransaction?
 
     /// Begins a write transaction; the caller holds the gate.
     init(writing store: Store, _ info: TransactionInfo) {
@@ -81,7 +81,7 @@ public final class Transaction: Sendable {
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func execute(
-        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments()
     ) async throws -> QueryResult {
         try Task.checkCancellation()
         do throws(StoreError) {
@@ -92,7 +92,7 @@ public final class Transaction: Sendable {
     }
 
     /// Runs a statement without suspending.
-    func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
+    func run(_ query: DQL, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
         let (queries, cell) = (store.queries, commitCell)
         return try phase.withLock { (phase) throws(StoreError) in
             guard isOpen else { throw hasEndedError }

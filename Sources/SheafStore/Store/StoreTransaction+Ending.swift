@@ -3,7 +3,7 @@ import SheafStorage
 import Synchronization
 
 /// Ending a transaction before its block returns.
-extension Transaction {
+extension StoreTransaction {
     /// The way in which a call within the block ended the transaction.
     enum ExplicitEnding: Sendable {
         /// Committed; the commit is nil if the transaction is read-only.

@@ -4,7 +4,7 @@ import SheafStorage
 
 /// A statement with its interpolated values.
 ///
-///     let query: Query = "SELECT * FROM cars WHERE color = \(color) AND mileage < \(limit)"
+///     let query: DQL = "SELECT * FROM cars WHERE color = \(color) AND mileage < \(limit)"
 ///
 /// An interpolated value is an argument: it never becomes part of the text, so no value can change
 /// what a statement does, and it needs no quotes. It can be any `Encodable`; nil is NULL. A value
@@ -14,11 +14,11 @@ import SheafStorage
 /// Two labels interpolate something other than a value:
 ///
 ///     "SELECT \(identifier: field) FROM cars"     // a name, quoted in backticks
-///     "SELECT * FROM cars \(part: order)"         // a fragment of a statement, itself a `Query`
+///     "SELECT * FROM cars \(part: order)"         // a fragment of a statement, itself a `DQL`
 ///
 /// A `String` does not convert to a query, because values could have been spliced into it. Use
-/// `Query(verbatim:)` for a statement that was read from elsewhere.
-public struct Query: Sendable, ExpressibleByStringInterpolation {
+/// `DQL(verbatim:)` for a statement that was read from elsewhere.
+public struct DQL: Sendable, ExpressibleByStringInterpolation {
     /// The text that is parsed, in which `:$1` stands for the first interpolated value, and so on.
     public private(set) var text: String
 
@@ -42,15 +42,15 @@ public struct Query: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-extension Query: CustomStringConvertible {
+extension DQL: CustomStringConvertible {
     /// The text of the statement, without the values.
     public var description: String { text }
 }
 
-extension Query {
+extension DQL {
     /// The builder of a query from an interpolated literal.
     public struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var query = Query(verbatim: "")
+        fileprivate var query = DQL(verbatim: "")
 
         public init(literalCapacity: Int, interpolationCount: Int) {
             query.text.reserveCapacity(literalCapacity + 4 * interpolationCount)
@@ -92,8 +92,8 @@ extension Query {
 
         /// Appends a fragment of a statement with its interpolated values.
         ///
-        ///     let order: Query = isDescending ? "ORDER BY year DESC" : "ORDER BY year"
-        public mutating func appendInterpolation(part: Query) {
+        ///     let order: DQL = isDescending ? "ORDER BY year DESC" : "ORDER BY year"
+        public mutating func appendInterpolation(part: DQL) {
             query.append(part)
         }
     }
@@ -119,7 +119,7 @@ extension Query {
     }
 
     /// Appends another query, renumbering its arguments after the existing ones.
-    fileprivate mutating func append(_ part: Query) {
+    fileprivate mutating func append(_ part: DQL) {
         let bytes = part.text.utf8
         var values = part.arguments[...]
         var end = bytes.startIndex

@@ -10,9 +10,9 @@ import Synchronization
 /// consumer gets the newest result and misses those in between. Nothing is delivered after
 /// `cancel`. Releasing an observer does not cancel it: it lasts until `cancel` or until the store
 /// is closed.
-public final class Observer: Sendable {
+public final class StoreObserver: Sendable {
     /// The observed query.
-    public let query: Query
+    public let query: DQL
     package let number: UInt64
     private let state: Mutex<State>
     private let callback: Callback
@@ -59,11 +59,11 @@ public final class Observer: Sendable {
     }
 
     /// Creates an observer without a callback, for a schedule without a dispatcher.
-    package convenience init(unattended query: Query, number: UInt64) {
+    package convenience init(unattended query: DQL, number: UInt64) {
         self.init(query, number: number, .sequence, dispatcher: nil)
     }
 
-    init(_ query: Query, number: UInt64, _ callback: Callback, dispatcher: ObserverDispatcher?) {
+    init(_ query: DQL, number: UInt64, _ callback: Callback, dispatcher: ObserverDispatcher?) {
         self.query = query
         self.number = number
         self.callback = callback

@@ -5,7 +5,7 @@ import SheafStorage
 /// A file that is stored locally and can be read any number of times.
 ///
 /// Each chunk is compared with its hash before it is returned.
-public struct Attachment: Sendable {
+public struct StoredAttachment: Sendable {
     /// The token that documents contain.
     public let token: AttachmentToken
     private let store: AttachmentStore

@@ -2,7 +2,7 @@ package import SheafDocument
 import SheafEngine
 package import SheafQuery
 
-extension Query {
+extension DQL {
     /// Returns all arguments of a run: the interpolated and the named ones.
     package func bind(_ named: QueryArguments) throws(StoreError) -> ArgumentValues {
         try named.check(for: text)

@@ -12,18 +12,18 @@ import SheafStorage
 /// sequence ends when the store is closed or the observer is canceled. An error and the
 /// cancellation of the task cancel the observer; after a `break`, it is canceled when the sequence
 /// is released. Only one loop at a time can iterate over the sequence.
-public struct Observation: AsyncSequence, Sendable {
+public struct StoreObservation: AsyncSequence, Sendable {
     public typealias Element = QueryResult
 
     /// The observer of the sequence; canceling it ends the sequence.
-    public let observer: Observer
+    public let observer: StoreObserver
     private let end: End
 
     /// A token that cancels the observer when the last copy is released.
     private final class End: Sendable {
-        let observer: Observer
+        let observer: StoreObserver
 
-        init(_ observer: Observer) {
+        init(_ observer: StoreObserver) {
             self.observer = observer
         }
 
@@ -32,7 +32,7 @@ public struct Observation: AsyncSequence, Sendable {
         }
     }
 
-    init(_ observer: Observer) {
+    init(_ observer: StoreObserver) {
         self.observer = observer
         end = End(observer)
     }
@@ -41,10 +41,10 @@ public struct Observation: AsyncSequence, Sendable {
 
     /// An iterator that waits for each result.
     public struct Iterator: AsyncIteratorProtocol {
-        private let observer: Observer
+        private let observer: StoreObserver
         private let end: any AnyObject & Sendable
 
-        fileprivate init(_ observer: Observer, _ end: any AnyObject & Sendable) {
+        fileprivate init(_ observer: StoreObserver, _ end: any AnyObject & Sendable) {
             self.observer = observer
             self.end = end
         }
@@ -54,14 +54,14 @@ public struct Observation: AsyncSequence, Sendable {
             let observer = observer
             let outcome = await withTaskCancellationHandler {
                 await withUnsafeContinuation {
-                    (continuation: UnsafeContinuation<Observer.Outcome?, Never>) in
+                    (continuation: UnsafeContinuation<StoreObserver.Outcome?, Never>) in
                     observer.requestNext { continuation.resume(returning: $0) }
                 }
             } onCancel: {
                 observer.cancel()
             }
             // Any error ends the sequence, but that of a second loop must not end the first loop.
-            if case .failure(let error) = outcome, error != Observer.secondLoopError {
+            if case .failure(let error) = outcome, error != StoreObserver.secondLoopError {
                 observer.cancel()
             }
             return try outcome?.get()

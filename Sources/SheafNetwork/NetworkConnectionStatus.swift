@@ -1,5 +1,5 @@
 /// A connection, or an address that the transport tries to connect to, for status reports.
-public struct NetworkConnection: Hashable, Sendable {
+public struct NetworkConnectionStatus: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         /// The delay before the next attempt; `reason` is the last failure.
         case waiting(milliseconds: Int, reason: String?)
