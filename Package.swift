@@ -45,7 +45,7 @@ let package = Package(
             swiftSettings: settings),
 
         // Floor 2: values, documents that merge, and commits.
-        .target(name: "SheafDocument", dependencies: ["SheafBytes"], swiftSettings: settings),
+        .target(name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"], swiftSettings: settings),
 
         // Floor 3: the query language.
         .target(

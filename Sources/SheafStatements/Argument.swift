@@ -20,8 +20,13 @@ enum Argument: Sendable {
 
     /// Encodes `source`; with `keepsNil`, nil fields of an object become null instead of missing.
     package init(encoding source: some Encodable, keepsNil: Bool = false) {
+        self.init { try ValueEncoder(keepsNil: keepsNil).encode(source) }
+    }
+
+    /// Creates an argument from a value, or from the error of encoding it.
+    fileprivate init(_ encode: () throws -> Value) {
         do {
-            self.init(try ValueEncoder(keepsNil: keepsNil).encode(source))
+            self.init(try encode())
         } catch EncodingError.invalidValue(_, let context) {
             let path = Self.text(of: context.codingPath)
             self = .invalid(
@@ -41,6 +46,30 @@ enum Argument: Sendable {
             }
         }
         return path.count > maximumPathLength ? text + "..." : text
+    }
+}
+
+/// An argument that a query was interpolated with.
+enum InterpolatedValue: Sendable {
+    case fixed(Argument)
+    /// A value with dates, decimals or durations, whose form is known when the query runs.
+    case uncoded(UncodedValue)
+
+    init(encoding source: some Encodable) {
+        do {
+            let value = try ValueEncoder().encodeForAnyCoding(source)
+            self = value.fixedValue.map { .fixed(Argument($0)) } ?? .uncoded(value)
+        } catch {
+            self = .fixed(Argument { throw error })
+        }
+    }
+
+    /// Returns the argument with dates, decimals and durations in a coding.
+    func argument(_ coding: ValueCoding) -> Argument {
+        switch self {
+        case .fixed(let argument): argument
+        case .uncoded(let value): Argument { try value.value(coding) }
+        }
     }
 }
 

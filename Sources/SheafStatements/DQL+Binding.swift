@@ -12,7 +12,7 @@ extension DQL {
         let ranges = interpolations.lazy.filter { $0.kind == .value }.map(\.range)
         for (index, (argument, range)) in zip(arguments, ranges).enumerated() {
             let name = Self.name(ofArgument: index + 1)
-            switch argument {
+            switch argument.argument(ValueCoding()) {
             case .invalid(let problem):
                 throw StoreError(
                     .argument, "the interpolated value :\(name) cannot be encoded: \(problem)",
@@ -27,5 +27,13 @@ extension DQL {
             }
         }
         return ArgumentValues(Object(sorting: fields))
+    }
+
+    /// Returns the query with its dates, decimals and durations in a coding.
+    package func coded(_ coding: ValueCoding) -> DQL {
+        guard coding != ValueCoding() else { return self }
+        var query = self
+        query.arguments = arguments.map { .fixed($0.argument(coding)) }
+        return query
     }
 }

@@ -26,7 +26,7 @@ public struct DQL: Sendable, ExpressibleByStringInterpolation {
     private(set) var interpolations: [InsertedPiece] = []
 
     /// The interpolated values, in order.
-    private(set) var arguments: [Argument] = []
+    var arguments: [InterpolatedValue] = []
 
     /// Creates a query with exactly this text; its arguments must be named, as in `:color`.
     public init(verbatim text: String) {
@@ -62,27 +62,27 @@ extension DQL {
 
         /// Appends a value as an argument.
         public mutating func appendInterpolation(_ value: Value) {
-            query.append(Argument(value))
+            query.append(.fixed(Argument(value)))
         }
 
         /// Appends a string as an argument.
         public mutating func appendInterpolation(_ text: String) {
-            query.append(.value(.string(text)))
+            query.append(.fixed(.value(.string(text))))
         }
 
         /// Appends a string as an argument.
         public mutating func appendInterpolation(_ text: Substring) {
-            query.append(.value(.string(String(text))))
+            query.append(.fixed(.value(.string(String(text)))))
         }
 
         /// Appends an encoded value as an argument.
         public mutating func appendInterpolation<Source: Encodable>(_ source: Source) {
-            query.append(Argument(encoding: source))
+            query.append(InterpolatedValue(encoding: source))
         }
 
         /// Appends an encoded value as an argument, which is NULL if the value is nil.
         public mutating func appendInterpolation<Source: Encodable>(_ source: Source?) {
-            query.append(source.map { Argument(encoding: $0) } ?? .value(.null))
+            query.append(source.map { InterpolatedValue(encoding: $0) } ?? .fixed(.value(.null)))
         }
 
         /// Appends a name in backticks, which is parsed as one name whatever it contains.
@@ -98,7 +98,7 @@ extension DQL {
         }
     }
 
-    fileprivate mutating func append(_ argument: Argument) {
+    fileprivate mutating func append(_ argument: InterpolatedValue) {
         arguments.append(argument)
         append(":" + Self.name(ofArgument: arguments.count), as: .value)
     }

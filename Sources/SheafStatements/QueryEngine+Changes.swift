@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
@@ -36,6 +36,9 @@ extension QueryEngine {
             largeDocuments: transaction.largeDocuments)
     }
 
+    /// Returns a random id for a document without one.
+    package func newID() -> Value { RandomID.make(options.random) }
+
     /// Applies the mutation of one document; locates its error in the statement.
     private static func change(
         _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
@@ -50,10 +53,9 @@ extension QueryEngine {
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader
     ) throws(StoreError) -> (MutationPlan, QueryRun?) {
-        let random = options.random
         if parameters.haveNoEffect(on: statement),
             let plan = try statement.fastPath?.mutations(
-                arguments, newID: { RandomID.make(random) })
+                arguments, newID: newID)
         {
             guard plan.returnsRows else { return (plan, nil) }
             return (plan, makeRun(statement, arguments, parameters, on: reader))

@@ -34,6 +34,30 @@ extension QueryEngine {
         try execute(statement, arguments, in: &transaction, Optional(commitCell))
     }
 
+    /// Runs an inserting statement once for each of several arguments, as one statement.
+    ///
+    /// `next` returns the arguments of the next run, or nil after the last one. An error discards
+    /// the changes of all runs.
+    package func execute(
+        _ statement: Statement, in transaction: inout DocumentTransaction,
+        forEach next: () throws(StoreError) -> ArgumentValues?
+    ) throws(StoreError) {
+        let parameters = parameters
+        _ = try recordingRequest(statement) { () throws(StoreError) in
+            try transaction.write(self) { (transaction) throws(StoreError) in
+                var outcome = QueryOutcome(
+                    rows: QueryRows(), reader: reader(of: transaction))
+                outcome.reader.releasePending()
+                while let arguments = try next() {
+                    let more = try change(statement, arguments, parameters, in: &transaction)
+                    outcome.mutatedIDs += more.mutatedIDs
+                    outcome.largeDocuments += more.largeDocuments
+                }
+                return outcome
+            }
+        }
+    }
+
     /// Runs a statement in a context; `commitCell` is nil if the statement is its own transaction.
     @inline(__always)
     private func execute<Context: StatementContext>(

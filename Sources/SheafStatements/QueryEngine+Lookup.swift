@@ -1,9 +1,10 @@
 import SheafBytes
-import SheafDocument
-import SheafEngine
+package import SheafDocument
+package import SheafEngine
 package import SheafQuery
 import SheafStorage
 import SheafSystem
+import Synchronization
 
 /// Fast path for point lookups by `_id`.
 extension QueryEngine {
@@ -51,6 +52,23 @@ extension QueryEngine {
             // The regular run of the statement reports the damage.
             return nil
         }
+    }
+
+    /// Calls `body` with the document of a point lookup, or with nil if there is none.
+    ///
+    /// Returns nil without calling `body` if the statement needs a regular run. Such a read is not
+    /// in the request log.
+    @inline(__always)
+    package func withDocument<Result>(
+        of statement: Statement, _ id: Value, in snapshot: DocumentSnapshot,
+        _ body: (ResultItem?, NameTable) throws -> Result
+    ) rethrows -> Result? {
+        guard let lookup = statement.selection, id.isFoundAlone,
+            sharedParameters.withLock({ $0.haveNoEffect(on: statement) }),
+            case .known(let item) = Self.find(lookup, id, in: snapshot)
+        else { return nil }
+        // The bytes of the document are valid as long as the snapshot.
+        return try withExtendedLifetime(snapshot) { try body(item, snapshot.names) }
     }
 
     private enum LookupOutcome {

@@ -142,6 +142,18 @@ package final class ResultStorage: Sendable {
         }
     }
 
+    /// Decodes a row as a type, without retaining it.
+    package func decode<T: Decodable>(
+        _ index: Int, _ type: T.Type, _ coding: ValueCoding
+    ) throws -> T {
+        if let known = materializedRow(index) {
+            return try ValueDecoder(coding: coding).decode(type, from: .object(known))
+        }
+        do { return try item(index).decode(type, names, coding) } catch let error as StoreError {
+            throw located(error)
+        }
+    }
+
     /// Returns one value of a row without decoding the others; nil if it is missing.
     package func value(_ index: Int, at path: [String]) throws(StoreError) -> Value? {
         do throws(StoreError) { return try item(index).value(at: path, names) } catch {

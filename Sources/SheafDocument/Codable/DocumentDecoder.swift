@@ -2,10 +2,15 @@ import SheafBytes
 
 /// A decoder of `Decodable` types from encoded documents, without intermediate values.
 package struct DocumentDecoder {
-    private let names: NameTable
+    /// The name of the field that holds the id, which is part of no document.
+    package static let idName = "_id"
 
-    package init(_ names: NameTable) {
+    private let names: NameTable
+    private let coding: ValueCoding
+
+    package init(_ names: NameTable, coding: ValueCoding = ValueCoding()) {
         self.names = names
+        self.coding = coding
     }
 
     /// Decodes the visible content of a document.
@@ -14,10 +19,23 @@ package struct DocumentDecoder {
     package func decode<T: Decodable>(
         _ type: T.Type, from document: EncodedDocument
     ) throws -> T {
-        guard try document.exists() else { return try ValueDecoder().decode(type, from: .null) }
-        let loan = DocumentLoan(names)
+        guard try document.exists() else {
+            return try ValueDecoder(coding: coding).decode(type, from: .null)
+        }
+        let loan = DocumentLoan(names, coding, id: nil)
         defer { loan.end() }
         return try EntryDecoding(document.root, loan, nil, depth: 0).decode(type)
+    }
+
+    /// Decodes the fields of a document, and its encoded id as the field `_id`.
+    package func decode<T: Decodable>(
+        _ type: T.Type, from fields: EncodedObject, id: UnsafeRawBufferPointer
+    ) throws -> T {
+        let loan = DocumentLoan(names, coding, id: id)
+        defer { loan.end() }
+        let decoding = RootDecoding(fields: fields, loan: loan)
+        if T.self == Value.self, let value = try decoding.value() as? T { return value }
+        return try T(from: decoding)
     }
 }
 
@@ -26,12 +44,17 @@ package struct DocumentDecoder {
 /// A type may keep its decoder for longer, so each access checks that the document is borrowed.
 final class DocumentLoan {
     private let lentNames: NameTable
+    let coding: ValueCoding
+    /// The encoded id of the document; nil if its fields have none.
+    private let lentID: UnsafeRawBufferPointer?
     private var isOpen = true
     /// Successor of the last name number found; fields are mostly decoded in order.
     private var nextNumber = 0
 
-    package init(_ names: NameTable) {
+    init(_ names: NameTable, _ coding: ValueCoding, id: UnsafeRawBufferPointer?) {
         lentNames = names
+        self.coding = coding
+        lentID = id
     }
 
     func end() {
@@ -44,9 +67,22 @@ final class DocumentLoan {
         return lentNames
     }
 
+    /// Whether the fields include the id.
+    var hasID: Bool { lentID != nil }
+
+    /// Returns the id; nil if the document has none.
+    func id() throws(Malformed) -> Value? {
+        precondition(isOpen, "A decoder is valid only while its document is being decoded.")
+        guard let lentID else { return nil }
+        if SortKey.isPlainText(lentID) {
+            return .string(
+                try text(UnsafeRawBufferPointer(rebasing: lentID[1..<lentID.count - 1]), at: 0))
+        }
+        return try SortKeyReader.read(lentID, descending: [false])[0]
+    }
+
     /// Returns the entry of a field; nil if the field has no visible content.
-    package func entry(_ name: String, in object: EncodedObject) throws(Malformed) -> EncodedEntry?
-    {
+    func entry(_ name: String, in object: EncodedObject) throws(Malformed) -> EncodedEntry? {
         precondition(isOpen, "A decoder is valid only while its document is being decoded.")
         var name = name
         var index = name.withUTF8 { number(of: UnsafeRawBufferPointer($0)) }
@@ -94,7 +130,7 @@ struct EntryDecoding: Decoder {
             throw Malformed.tooDeep(at: entry.start, limit: Value.maximumDepth)
         }
         guard let shown = try entry.shown() else {
-            return try Decoding(.null, path).container(keyedBy: type)
+            return try Decoding(.null, path, loan.coding).container(keyedBy: type)
         }
         switch try shown.tag() {
         case .map, .bareMap, .object:
@@ -103,7 +139,7 @@ struct EntryDecoding: Decoder {
                     object: try shown.object(), loan: loan, path: path, depth: depth + 1))
         default:
             let value = try entry.value(names, depth: depth + 1) ?? .null
-            return try Decoding(value, path).container(keyedBy: type)
+            return try Decoding(value, path, loan.coding).container(keyedBy: type)
         }
     }
 
@@ -121,7 +157,7 @@ struct EntryDecoding: Decoder {
     }
 
     /// Returns a decoder of the visible value.
-    func decoding() throws(Malformed) -> Decoding { Decoding(try value(), path) }
+    func decoding() throws(Malformed) -> Decoding { Decoding(try value(), path, loan.coding) }
 
     /// Returns the elements of an array of strings; nil for anything else.
     private func strings() throws(Malformed) -> [String]? {
@@ -140,7 +176,42 @@ struct EntryDecoding: Decoder {
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         // The generic decoding of an element costs more than the string.
         if type == [String].self, let found = try strings() as? T { return found }
-        if type == Value.self || type == [UInt8].self { return try decoding().decode(type) }
+        if type == Value.self || type == [UInt8].self || FoundationTypes.contain(type) {
+            return try decoding().decode(type)
+        }
         return try T(from: self)
+    }
+}
+
+/// The decoder of a document's fields and its id.
+private struct RootDecoding: Decoder {
+    let fields: EncodedObject
+    let loan: DocumentLoan
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(
+        keyedBy type: Key.Type
+    ) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(EntryFieldsDecoding(object: fields, loan: loan, path: nil, depth: 1))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try Decoding(try value(), nil, loan.coding).unkeyedContainer()
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        Decoding(try value(), nil, loan.coding)
+    }
+
+    /// Returns all fields.
+    func value() throws -> Value {
+        let container = try container(keyedBy: PathKey.self)
+        return .object(
+            Object(
+                try container.allKeys.map { key in
+                    (key.stringValue, try container.decode(Value.self, forKey: key))
+                }))
     }
 }

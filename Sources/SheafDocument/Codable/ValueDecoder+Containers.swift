@@ -4,6 +4,7 @@ import SheafBytes
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: Object
     let path: CodingPath?
+    let coding: ValueCoding
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
     var allKeys: [Key] { object.compactMap { Key(stringValue: $0.name) } }
@@ -68,7 +69,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         guard let value = object[key.stringValue] else {
             throw DecodingError.missing(key, at: path)
         }
-        return Decoding(value, CodingPath(path, key))
+        return Decoding(value, CodingPath(path, key), coding)
     }
 }
 
@@ -88,11 +89,13 @@ extension DecodingError {
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let values: [Value]
     let path: CodingPath?
+    let coding: ValueCoding
     private(set) var currentIndex = 0
 
-    init(values: [Value], path: CodingPath?) {
+    init(values: [Value], path: CodingPath?, coding: ValueCoding) {
         self.values = values
         self.path = path
+        self.coding = coding
     }
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
@@ -141,6 +144,6 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
                     codingPath: CodingPath.keys(elementPath),
                     debugDescription: "the array has only \(values.count) elements"))
         }
-        return Decoding(values[currentIndex], elementPath)
+        return Decoding(values[currentIndex], elementPath, coding)
     }
 }

@@ -2,11 +2,16 @@ import SheafBytes
 
 /// A decoder of `Decodable` types from values, without intermediate text.
 public struct ValueDecoder: Sendable {
-    public init() {}
+    private let coding: ValueCoding
+
+    /// Creates a decoder of values that were encoded in a coding.
+    public init(coding: ValueCoding = ValueCoding()) {
+        self.coding = coding
+    }
 
     /// Decodes a value as a type; throws a `DecodingError` with the path in the value.
     public func decode<T: Decodable>(_ type: T.Type, from value: Value) throws -> T {
-        try Decoding(value, nil).decode(type)
+        try Decoding(value, nil, coding).decode(type)
     }
 }
 
@@ -14,10 +19,12 @@ public struct ValueDecoder: Sendable {
 struct Decoding: Decoder {
     let value: Value
     let path: CodingPath?
+    let coding: ValueCoding
 
-    init(_ value: Value, _ path: CodingPath?) {
+    init(_ value: Value, _ path: CodingPath?, _ coding: ValueCoding) {
         self.value = value
         self.path = path
+        self.coding = coding
     }
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
@@ -27,15 +34,16 @@ struct Decoding: Decoder {
         keyedBy type: Key.Type
     ) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let object) = value else { throw mismatch([String: Value].self) }
-        return KeyedDecodingContainer(KeyedDecoding(object: object, path: path))
+        return KeyedDecodingContainer(KeyedDecoding(object: object, path: path, coding: coding))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         switch value {
-        case .array(let values): return UnkeyedDecoding(values: values, path: path)
+        case .array(let values): return UnkeyedDecoding(values: values, path: path, coding: coding)
         // Types that hold bytes decode them one by one.
         case .bytes(let bytes):
-            return UnkeyedDecoding(values: bytes.map { .integer(Int64($0)) }, path: path)
+            return UnkeyedDecoding(
+                values: bytes.map { .integer(Int64($0)) }, path: path, coding: coding)
         default: throw mismatch([Value].self)
         }
     }
@@ -121,6 +129,7 @@ extension Decoding: SingleValueDecodingContainer {
         if type == [UInt8].self, case .bytes(let bytes) = value, let found = bytes as? T {
             return found
         }
+        if let found = try FoundationTypes.decode(type, from: self) { return found }
         return try T(from: self)
     }
 }

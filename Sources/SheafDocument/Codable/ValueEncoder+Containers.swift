@@ -16,7 +16,9 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ source: Int, forKey key: Key) { add(.integer(Int64(source)), key) }
 
     func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
-        if let value = Encoding.value(of: source) { return add(value, key) }
+        if let leaf = Encoding.leaf(of: source) {
+            return node.add(.leaf(leaf), named: key.stringValue)
+        }
         try encoding(key).encode(parts: source)
     }
 
@@ -34,7 +36,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { encoding(key) }
 
     private func add(_ value: Value, _ key: Key) {
-        node.add(.value(value), named: key.stringValue)
+        node.add(.leaf(.value(value)), named: key.stringValue)
     }
 
     private func encoding(_ key: some CodingKey) -> Encoding {
@@ -56,14 +58,14 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     var count: Int { node.count }
 
-    func encodeNil() { node.add(.value(.null)) }
-    func encode(_ source: Bool) { node.add(.value(.bool(source))) }
-    func encode(_ source: String) { node.add(.value(.string(source))) }
-    func encode(_ source: Double) { node.add(.value(.float(source))) }
-    func encode(_ source: Int) { node.add(.value(.integer(Int64(source)))) }
+    func encodeNil() { node.add(.leaf(.value(.null))) }
+    func encode(_ source: Bool) { node.add(.leaf(.value(.bool(source)))) }
+    func encode(_ source: String) { node.add(.leaf(.value(.string(source)))) }
+    func encode(_ source: Double) { node.add(.leaf(.value(.float(source)))) }
+    func encode(_ source: Int) { node.add(.leaf(.value(.integer(Int64(source))))) }
 
     func encode<T: Encodable>(_ source: T) throws {
-        if let value = Encoding.value(of: source) { return node.add(.value(value)) }
+        if let leaf = Encoding.leaf(of: source) { return node.add(.leaf(leaf)) }
         try next().encode(parts: source)
     }
 

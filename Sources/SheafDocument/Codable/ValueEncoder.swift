@@ -2,108 +2,109 @@
 public struct ValueEncoder: Sendable {
     /// Whether nil fields of the outermost type are encoded as null instead of omitted.
     private let keepsNil: Bool
+    private let coding: ValueCoding
 
-    public init() {
+    /// Creates an encoder, which stores dates, decimals and durations as the coding says.
+    public init(coding: ValueCoding = ValueCoding()) {
+        self.coding = coding
         keepsNil = false
     }
 
     package init(keepsNil: Bool) {
+        coding = ValueCoding()
         self.keepsNil = keepsNil
     }
 
     /// Encodes an instance as a value; throws an `EncodingError` with the path of the field.
     public func encode<T: Encodable>(_ source: T) throws -> Value {
-        if let value = Encoding.value(of: source) { return value }
+        switch Encoding.leaf(of: source) {
+        case .value(let value)?: return value
+        case .scalar(let scalar)?: return try scalar.value(coding, nil)
+        case nil: return try node(of: source).value(nil, coding)
+        }
+    }
+
+    /// Encodes an instance whose dates, decimals and durations await a coding.
+    package func encodeForAnyCoding<T: Encodable>(_ source: T) throws -> UncodedValue {
+        switch Encoding.leaf(of: source) {
+        case .value(let value)?: return .value(value)
+        case .scalar(let scalar)?: return UncodedValue(scalar)
+        case nil:
+            let node = try node(of: source)
+            guard node.hasScalars else { return .value(try node.value(nil, coding)) }
+            return try node.uncoded(nil)
+        }
+    }
+
+    private func node<T: Encodable>(of source: T) throws -> EncodingNode {
         let node = EncodingNode()
         var encoding = Encoding(node, nil)
         encoding.keepsNil = keepsNil
         try encoding.encode(source)
-        return try node.value(nil)
+        return node
     }
 }
 
-/// A node of the value being encoded.
-///
-/// Containers may be filled in any order, so nodes are objects; values encoded in one step need
-/// none.
-final class EncodingNode {
-    enum Kind {
-        case nothing, value, array, object
+/// A value whose dates, decimals and durations await a coding.
+package struct UncodedValue: Sendable {
+    indirect enum Contents: Sendable {
+        case leaf(EncodedLeaf)
+        case array([Contents])
+        case object([(name: String, contents: Contents)])
     }
 
-    enum Child {
-        case value(Value)
-        case parent(EncodingNode)
+    let contents: Contents
+
+    init(_ contents: Contents) {
+        self.contents = contents
     }
 
-    private(set) var kind = Kind.nothing
-    private var isTooDeep = false
-    private var value = Value.null
-    /// Field names of an object; empty for an array.
-    private var names: [String] = []
-    private var children: [Child] = []
-
-    var count: Int { children.count }
-
-    /// Sets the node to a single value.
-    func set(_ value: Value) {
-        kind = .value
-        self.value = value
+    init(_ scalar: CodedScalar) {
+        contents = .leaf(.scalar(scalar))
     }
 
-    /// Turns the node into an array or object; keeps its children if it already has this kind.
-    func begin(_ kind: Kind) {
-        guard self.kind != kind else { return }
-        self.kind = kind
-        names = []
-        children = []
+    static func value(_ value: Value) -> UncodedValue { UncodedValue(.leaf(.value(value))) }
+
+    /// The value, if it is the same in all codings.
+    package var fixedValue: Value? {
+        if case .leaf(.value(let value)) = contents { value } else { nil }
     }
 
-    func add(_ child: Child) {
-        children.append(child)
+    /// Returns the value in a coding; throws an `EncodingError` if there is none.
+    package func value(_ coding: ValueCoding) throws -> Value {
+        try Self.value(contents, coding, nil)
     }
 
-    func add(_ child: Child, named name: String) {
-        names.append(name)
-        children.append(child)
-    }
-
-    /// Records that the nesting exceeds the maximum depth.
-    func refuse() {
-        isTooDeep = true
-    }
-
-    /// Returns the encoded value; a node without content is an empty object.
-    func value(_ path: CodingPath?, depth: Int = 0) throws -> Value {
-        guard !isTooDeep, depth < Value.maximumDepth || kind == .value else {
-            throw EncodingError.tooDeep(path)
-        }
-        switch kind {
-        case .nothing: return .object(Object())
-        case .value: return value
-        case .array:
+    private static func value(
+        _ contents: Contents, _ coding: ValueCoding, _ path: CodingPath?
+    ) throws -> Value {
+        switch contents {
+        case .leaf(let leaf): return try leaf.value(coding, path)
+        case .array(let elements):
             return .array(
-                try children.enumerated().map { index, child in
-                    guard case .parent(let node) = child else { return Self.value(of: child) }
-                    return try node.value(CodingPath(path, index: index), depth: depth + 1)
+                try elements.enumerated().map { index, element in
+                    try value(element, coding, CodingPath(path, index: index))
                 })
-        case .object:
-            var fields: [Object.Field] = []
-            fields.reserveCapacity(children.count)
-            for (name, child) in zip(names, children) {
-                guard case .parent(let node) = child else {
-                    fields.append(Object.Field(name, Self.value(of: child)))
-                    continue
-                }
-                let path = CodingPath(path, PathKey(name))
-                fields.append(Object.Field(name, try node.value(path, depth: depth + 1)))
-            }
-            return .object(Object(sorting: fields))
+        case .object(let fields):
+            return .object(
+                Object(
+                    try fields.map { name, contents in
+                        (name, try value(contents, coding, CodingPath(path, PathKey(name))))
+                    }))
         }
     }
+}
 
-    private static func value(of child: Child) -> Value {
-        if case .value(let value) = child { value } else { .null }
+/// A part of an encoded value without parts of its own.
+enum EncodedLeaf: Sendable {
+    case value(Value)
+    case scalar(CodedScalar)
+
+    func value(_ coding: ValueCoding, _ path: @autoclosure () -> CodingPath?) throws -> Value {
+        switch self {
+        case .value(let value): value
+        case .scalar(let scalar): try scalar.value(coding, path())
+        }
     }
 }
 
@@ -167,11 +168,11 @@ struct Encoding: Encoder {
 }
 
 extension Encoding: SingleValueEncodingContainer {
-    func encodeNil() { parent.set(.null) }
-    func encode(_ source: Bool) { parent.set(.bool(source)) }
-    func encode(_ source: String) { parent.set(.string(source)) }
-    func encode(_ source: Double) { parent.set(.float(source)) }
-    func encode(_ source: Float) { parent.set(.float(Double(source))) }
+    func encodeNil() { parent.set(.value(.null)) }
+    func encode(_ source: Bool) { parent.set(.value(.bool(source))) }
+    func encode(_ source: String) { parent.set(.value(.string(source))) }
+    func encode(_ source: Double) { parent.set(.value(.float(source))) }
+    func encode(_ source: Float) { parent.set(.value(.float(Double(source)))) }
     func encode(_ source: Int) throws { try encode(integer: source) }
     func encode(_ source: Int8) throws { try encode(integer: source) }
     func encode(_ source: Int16) throws { try encode(integer: source) }
@@ -191,11 +192,11 @@ extension Encoding: SingleValueEncodingContainer {
                     codingPath: codingPath,
                     debugDescription: "\(source) does not fit in a signed 64-bit integer"))
         }
-        parent.set(.integer(integer))
+        parent.set(.value(.integer(integer)))
     }
 
     func encode<T: Encodable>(_ source: T) throws {
-        if let value = Self.value(of: source) { return parent.set(value) }
+        if let leaf = Self.leaf(of: source) { return parent.set(leaf) }
         try encode(parts: source)
     }
 
@@ -207,8 +208,13 @@ extension Encoding: SingleValueEncodingContainer {
         try source.encode(to: inner)
     }
 
-    /// Returns the value of an instance whose type needs no encoder; nil for other types.
-    static func value<T: Encodable>(of source: T) -> Value? {
+    /// Returns the encoding of an instance whose type needs no encoder; nil for other types.
+    static func leaf<T: Encodable>(of source: T) -> EncodedLeaf? {
+        if let value = value(of: source) { return .value(value) }
+        return CodedScalar(source).map { .scalar($0) }
+    }
+
+    private static func value<T: Encodable>(of source: T) -> Value? {
         // The types are compared, since an empty array of any type casts to an array of bytes.
         if T.self == String.self, let text = source as? String { return .string(text) }
         if T.self == Int.self, let integer = source as? Int { return .integer(Int64(integer)) }
@@ -216,6 +222,7 @@ extension Encoding: SingleValueEncodingContainer {
         if T.self == Bool.self, let bool = source as? Bool { return .bool(bool) }
         if T.self == Value.self { return source as? Value }
         if T.self == [UInt8].self, let bytes = source as? [UInt8] { return .bytes(bytes) }
+        if let value = FoundationTypes.value(of: source) { return value }
         // Other collections of bytes would encode them one by one.
         guard let collection = source as? any MutableCollection else { return nil }
         return bytes(collection).map(Value.bytes)
@@ -228,7 +235,7 @@ extension Encoding: SingleValueEncodingContainer {
 }
 
 extension EncodingError {
-    fileprivate static func tooDeep(_ path: CodingPath?) -> EncodingError {
+    static func tooDeep(_ path: CodingPath?) -> EncodingError {
         .invalidValue(
             (),
             EncodingError.Context(

@@ -14,6 +14,8 @@ public struct StoreError: Error, Equatable, Sendable {
         case limit
         /// The operation conflicts with existing documents.
         case conflict
+        /// No document has the id, or a statement returned no row where one is required.
+        case notFound
         /// The requested data is not in the store and must be fetched from a peer.
         case missing
         /// Bytes on the disk differ from those written.

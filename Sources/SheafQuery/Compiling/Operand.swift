@@ -26,7 +26,7 @@ extension Value {
     private static let longestID = 256
 
     /// Whether at most one document has this `_id`, and no other value denotes the same document.
-    var isFoundAlone: Bool {
+    package var isFoundAlone: Bool {
         switch self {
         case .bool, .integer: true
         // Longer strings are not valid ids and are left to the plan.

@@ -1,12 +1,14 @@
 import SheafDocument
 
-/// A sum of integers and floats, exact for integers and compensated for floats.
+/// A sum of integers and floats, exact for integers and for amounts such as 19.99.
 ///
 /// The sum of integers is an integer. Intermediate sums may exceed 64 bits; the final sum is
-/// MISSING if it does.
+/// MISSING if it does. Floats that are the nearest to a decimal with few digits are added as these
+/// decimals, and any other floats with compensation of rounding errors.
 struct NumberSum: Sendable {
     /// Sum of the integers; only 2⁶⁴ or more of them could overflow 128 bits.
     private var integers: Int128 = 0
+    private var decimals = DecimalSum()
     private var floats = FloatSum()
     private var count = 0
     private var hasFloat = false
@@ -17,12 +19,16 @@ struct NumberSum: Sendable {
         case .integer(let integer):
             integers &+= Int128(integer)
         case .float(let float):
-            floats.add(float)
+            add(float)
             hasFloat = true
         default:
             return
         }
         count += 1
+    }
+
+    private mutating func add(_ float: Double) {
+        if !decimals.add(float) { floats.add(float) }
     }
 
     /// The sum; MISSING without numbers.
@@ -40,10 +46,56 @@ struct NumberSum: Sendable {
 
     private var sumWithIntegers: FloatSum {
         var sum = floats
-        let rounded = Double(integers)
-        sum.add(rounded)
-        sum.add(Double(integers - (Int128(exactly: rounded) ?? integers)))
+        // An integer that the decimals cannot hold is far larger than any of them.
+        let (scaled, overflows) = integers.multipliedReportingOverflow(by: decimals.unit)
+        let (together, isTooLarge) = scaled.addingReportingOverflow(decimals.sum)
+        if overflows || isTooLarge {
+            sum.add(integers)
+            sum.add(decimals.sum, dividedBy: decimals.unit)
+        } else {
+            sum.add(together, dividedBy: decimals.unit)
+        }
         return sum
+    }
+}
+
+/// The exact sum of floats that are the nearest to decimals with at most nine decimal places.
+///
+/// Whether a float is one does not depend on the others, so that neither does the sum depend on the
+/// order of the rows.
+private struct DecimalSum: Sendable {
+    /// The sum, in units of 10⁻ᵖ for p decimal places; 2⁵³ · 10⁹ leaves room for 10¹³ floats.
+    private(set) var sum: Int128 = 0
+    private var places = 0
+
+    /// One, in units of the sum.
+    var unit: Int128 { Self.units[places] }
+
+    /// A float of this size, in its units, has a single nearest decimal.
+    private static let bound = 0x1p53
+    private static let factors = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+    private static let units = factors.map { Int128($0) }
+
+    /// Adds a float; returns false if it is no such decimal.
+    mutating func add(_ float: Double) -> Bool {
+        var own = places
+        // Fewer places are enough if a float is too large for more of them.
+        while own > 0, abs(float) * Self.factors[own] >= Self.bound { own -= 1 }
+        while own < Self.factors.count {
+            let scaled = (float * Self.factors[own]).rounded()
+            guard abs(scaled) < Self.bound else { return false }
+            // The division by a power of ten rounds once, as reading the decimal does.
+            if scaled / Self.factors[own] == float {
+                if own > places {
+                    sum *= Self.units[own - places]
+                    places = own
+                }
+                sum += Int128(scaled) * Self.units[places - own]
+                return true
+            }
+            own += 1
+        }
+        return false
     }
 }
 
@@ -64,6 +116,24 @@ private struct FloatSum: Sendable {
         } else {
             large.add(float / Self.scale)
         }
+    }
+
+    /// Adds an integer, exactly up to the rounding of the total.
+    mutating func add(_ integer: Int128) {
+        let rounded = Double(integer)
+        add(rounded)
+        add(Double(integer - (Int128(exactly: rounded) ?? integer)))
+    }
+
+    /// Adds a fraction, of which the whole part is exact.
+    mutating func add(_ numerator: Int128, dividedBy denominator: Int128) {
+        let (whole, rest) = numerator.quotientAndRemainder(dividingBy: denominator)
+        guard numerator.magnitude >= 1 << 53 else {
+            // A division of exact floats is the nearest float.
+            return add(Double(numerator) / Double(denominator))
+        }
+        add(whole)
+        if rest != 0 { add(Double(rest) / Double(denominator)) }
     }
 
     func value(dividedBy divisor: Double) -> Double {

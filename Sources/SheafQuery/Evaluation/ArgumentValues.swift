@@ -94,7 +94,7 @@ extension ArgumentValues: ExpressibleByDictionaryLiteral {
 
 extension Value {
     /// Whether a value is identical and not only equal; 1 and 1.0 differ.
-    func isIdentical(to other: Value) -> Bool {
+    package func isIdentical(to other: Value) -> Bool {
         switch (self, other) {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right

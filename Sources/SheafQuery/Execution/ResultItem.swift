@@ -30,6 +30,24 @@ extension ResultItem {
         }
     }
 
+    /// Decodes the row as a type, without intermediate values if it is an encoded document.
+    ///
+    /// Throws `DecodingError`, and `StoreError` for a damaged document.
+    package func decode<T: Decodable>(
+        _ type: T.Type, _ names: NameTable, _ coding: ValueCoding
+    ) throws -> T {
+        switch content {
+        case .object(let object):
+            return try ValueDecoder(coding: coding).decode(type, from: .object(object))
+        case .stored(let fields, let id, let position):
+            do {
+                return try DocumentDecoder(names, coding: coding).decode(type, from: fields, id: id)
+            } catch let error as Malformed {
+                throw StoreError(error, document: position)
+            }
+        }
+    }
+
     /// Returns the value at a path without decoding the rest of the row, or nil if it is missing.
     package func value(at path: [String], _ names: NameTable) throws(StoreError) -> Value? {
         guard case .stored(let fields, let id, let pointer) = content, let first = path.first else {

@@ -72,13 +72,23 @@ extension MutationPlanner {
         guard case .expressions(let expressions) = insert.documents else { return [] }
         var documents: [(Object, SourceRange)] = []
         for expression in expressions {
-            let value = try compiler.constant(expression, for: "a document")
-            guard case .object(let object)? = value else {
+            switch try compiler.constant(expression, for: "a document") {
+            case .object(let object)?: documents.append((object, expression.range))
+            case .array(let elements)?:
+                for (index, element) in elements.enumerated() {
+                    guard case .object(let object) = element else {
+                        throw compiler.error(
+                            .argument,
+                            "a document must be an object, not \(element.json) at index \(index) "
+                                + "of the array", expression)
+                    }
+                    documents.append((object, expression.range))
+                }
+            case let value:
                 throw compiler.error(
-                    .argument, "a document must be an object, not \(value?.json ?? "MISSING")",
-                    expression)
+                    .argument,
+                    "a document must be an object, not \(value?.json ?? "MISSING")", expression)
             }
-            documents.append((object, expression.range))
         }
         return documents
     }

@@ -21,14 +21,32 @@ extension FastPath {
 }
 
 extension FastPath.Insertion {
+    /// The number of inserted documents, if all arguments are valid.
+    func documentCount(_ arguments: ArgumentValues) -> Int {
+        documents.reduce(0) { count, document in
+            guard case .array(let elements)? = document.operand.value(arguments) else {
+                return count + 1
+            }
+            return count + elements.count
+        }
+    }
+
     fileprivate func mutations(
         _ arguments: ArgumentValues, _ newID: () -> Value
     ) throws(StoreError) -> MutationPlan? {
         var objects: [(Object, SourceRange)] = []
         objects.reserveCapacity(documents.count)
         for (operand, range) in documents {
-            guard case .object(let object)? = operand.value(arguments) else { return nil }
-            objects.append((object, range))
+            switch operand.value(arguments) {
+            case .object(let object)?: objects.append((object, range))
+            case .array(let elements)?:
+                objects.reserveCapacity(objects.count + elements.count)
+                for element in elements {
+                    guard case .object(let object) = element else { return nil }
+                    objects.append((object, range))
+                }
+            default: return nil
+            }
         }
         return try MutationPlanner.plan(
             insert, objects, FieldTypes(isStrict: false), in: text, newID: newID)

@@ -63,10 +63,10 @@ package final class Statement: Sendable {
     }
 
     /// Whether the statement touches at most a few documents, known before it runs.
-    package var isBrief: Bool {
+    package func isBrief(_ arguments: ArgumentValues) -> Bool {
         switch fastPath {
         case .lookup: true
-        case .insertion(let insertion): insertion.documents.count <= 16
+        case .insertion(let insertion): insertion.documentCount(arguments) <= 16
         case nil: false
         }
     }

@@ -69,8 +69,12 @@ public struct QueryResultItem: Sendable {
     ///
     ///     struct Car: Decodable { let _id: String, color: String }
     ///     let car = try item.decode(Car.self)
-    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-        try ValueDecoder().decode(type, from: .object(try object()))
+    ///
+    /// `coding` is the form in which the row contains dates, decimals and durations.
+    public func decode<T: Decodable>(
+        _ type: T.Type = T.self, coding: ValueCoding = ValueCoding()
+    ) throws -> T {
+        try storage.decode(index, type, coding)
     }
 
     /// Whether the decoded row is retained.

@@ -56,7 +56,7 @@ extension Store {
         _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
         try checkNesting { "the statement \"\(statement.text.shortened)\"" }
-        if !statement.isBrief {
+        if !statement.isBrief(values) {
             try await enter("the statement \"\(statement.text.shortened)\"")
         } else if let served = try await enter(orServe: statement, values) {
             collectGarbageIfDue()

@@ -105,6 +105,34 @@ public final class StoreTransaction: Sendable {
         }
     }
 
+    /// Runs an inserting statement once for each of several arguments, as one statement.
+    ///
+    /// An error of `next`, or of a run, discards the changes of all runs.
+    func run(_ query: DQL, forEach next: () throws -> QueryArguments?) throws {
+        let queries = store.queries
+        var problem: (any Error)?
+        do throws(StoreError) {
+            try phase.withLock { (phase) throws(StoreError) in
+                guard isOpen else { throw hasEndedError }
+                let statement = try queries.statement(query)
+                guard phase.writing != nil else { throw readOnlyError }
+                try phase.writing?.execute(statement, queries) { () throws(StoreError) in
+                    do {
+                        try Task.checkCancellation()
+                        return try next().map { (arguments) throws(StoreError) in
+                            try query.bind(arguments)
+                        }
+                    } catch {
+                        problem = error
+                        throw error as? StoreError ?? StoreError(.cancelled, "\(error)")
+                    }
+                }
+            }
+        } catch {
+            throw problem ?? (error.reason == .cancelled ? CancellationError() : error)
+        }
+    }
+
     private var readOnlyError: StoreError {
         StoreError(
             .readOnly,
@@ -160,5 +188,13 @@ extension DocumentTransaction {
         _ commitCell: CommitCell
     ) throws(StoreError) -> ResultStorage {
         try queries.execute(statement, arguments, in: &self, commitCell)
+    }
+
+    /// Runs an inserting statement once for each of several arguments, in place.
+    fileprivate mutating func execute(
+        _ statement: Statement, _ queries: QueryEngine,
+        forEach next: () throws(StoreError) -> ArgumentValues?
+    ) throws(StoreError) {
+        try queries.execute(statement, in: &self, forEach: next)
     }
 }

@@ -1,0 +1,172 @@
+import SheafBytes
+public import SheafDocument
+import SheafQuery
+public import SheafStatements
+
+/// Writes of documents as instances of a type.
+extension DocumentCollection where Document: Encodable {
+    /// The largest number of encoded documents in memory at a time.
+    private static var chunkLength: Int { 1_000 }
+
+    /// Inserts a document; throws if its id exists. Returns the id, which is made if it has none.
+    @discardableResult
+    public nonisolated(nonsending) func insert(_ document: Document) async throws -> Value {
+        try await write(document, policy: "")
+    }
+
+    /// Inserts any number of documents in one commit; inserts none if one of them fails.
+    ///
+    /// They are encoded in portions, so that a long sequence needs little memory besides the
+    /// commit itself. Returns the ids in the order of the documents.
+    @discardableResult
+    public nonisolated(nonsending) func insert(
+        _ documents: some Sequence<Document>
+    ) async throws -> [Value] {
+        try await write(documents, policy: "")
+    }
+
+    /// Inserts a document, or sets the fields in which an existing one differs.
+    ///
+    /// Fields that the document has and the instance lacks are kept; `save` removes them.
+    @discardableResult
+    public nonisolated(nonsending) func upsert(_ document: Document) async throws -> Value {
+        try await write(document, policy: Self.merging)
+    }
+
+    /// Inserts any number of documents, or sets the fields in which existing ones differ.
+    @discardableResult
+    public nonisolated(nonsending) func upsert(
+        _ documents: some Sequence<Document>
+    ) async throws -> [Value] {
+        try await write(documents, policy: Self.merging)
+    }
+
+    private static var merging: DQL { "ON ID CONFLICT DO UPDATE_LOCAL_DIFF" }
+
+    private func insertion(_ policy: DQL) -> DQL {
+        "INSERT INTO \(identifier: name) DOCUMENTS (:documents) \(part: policy)"
+    }
+
+    private nonisolated(nonsending) func write(
+        _ document: Document, policy: DQL
+    ) async throws -> Value {
+        var object = try object(of: document)
+        // An upsert of an equal document writes nothing, so that the result lacks its id.
+        let id = object[DocumentDecoder.idName] ?? scope.store.queries.newID()
+        object[DocumentDecoder.idName] = id
+        _ = try await scope.execute(
+            insertion(policy), QueryArguments(["documents": .object(object)]))
+        return id
+    }
+
+    private nonisolated(nonsending) func write(
+        _ documents: some Sequence<Document>, policy: DQL
+    ) async throws -> [Value] {
+        var iterator = documents.makeIterator()
+        let queries = scope.store.queries
+        var ids: [Value] = []
+        try await scope.transaction("insert into \(name)") { transaction in
+            try transaction.run(insertion(policy)) { () throws in
+                var chunk: [Value] = []
+                while chunk.count < Self.chunkLength, let document = iterator.next() {
+                    var object = try self.object(of: document)
+                    let id = object[DocumentDecoder.idName] ?? queries.newID()
+                    object[DocumentDecoder.idName] = id
+                    ids.append(id)
+                    chunk.append(.object(object))
+                }
+                return chunk.isEmpty ? nil : QueryArguments(["documents": .array(chunk)])
+            }
+        }
+        return ids
+    }
+
+    /// Writes the fields in which an instance differs from an earlier one, and removes those that
+    /// it lacks.
+    ///
+    /// Fields that are equal in both are not written, so that changes by others to them are kept,
+    /// also those of peers that are merged later. Throws if there is no such document.
+    public nonisolated(nonsending) func save(
+        _ document: Document, over original: Document
+    ) async throws {
+        let (old, new) = (try object(of: original), try object(of: document))
+        guard let id = old[DocumentDecoder.idName], id == new[DocumentDecoder.idName] else {
+            throw StoreError(
+                .argument,
+                "a document can be saved only over one with the same _id, not "
+                    + "\(new.idText) over \(old.idText)",
+                hint: "insert the document, and delete the other one")
+        }
+        let isStrict = scope.store.queries.parameters.values.isStrict
+        guard
+            let update = DocumentDifference(from: old, to: new, isDeep: !isStrict)
+                .update(of: name, id: id)
+        else { return }
+        guard try await scope.execute(update).mutatedDocumentIDs.isEmpty else { return }
+        // Removing fields that are gone changes nothing either.
+        guard try await exists(id) else { throw missing(id) }
+    }
+
+    /// Returns the fields of an encoded document.
+    private func object(of document: Document) throws -> Object {
+        switch try ValueEncoder(coding: coding).encode(document) {
+        case .object(let object): return object
+        case let value:
+            throw StoreError(
+                .argument,
+                "a document must be encoded as an object; \(Document.self) is encoded as "
+                    + value.json.shortened)
+        }
+    }
+}
+
+extension DocumentCollection where Document: Codable {
+    /// Reads a document, changes it, and saves it in one transaction; throws if there is none.
+    ///
+    ///     try await cars.update("a") { $0.mileage += 10 }
+    ///
+    /// Only the fields that the closure changed are written. Returns the changed document.
+    @discardableResult
+    public nonisolated(nonsending) func update(
+        _ id: some Encodable, _ change: (inout Document) throws -> Void
+    ) async throws -> Document {
+        let id = try ValueEncoder(coding: coding).encode(id)
+        return try await scope.transaction("update in \(name)") { transaction in
+            let documents = DocumentCollection(.transaction(transaction), name, coding)
+            guard let original = try await documents.get(id) else { throw missing(id) }
+            var document = original
+            try change(&document)
+            try await documents.save(document, over: original)
+            return document
+        }
+    }
+}
+
+extension DocumentCollection {
+    /// Deletes a document; returns whether there was one.
+    @discardableResult
+    public nonisolated(nonsending) func delete(_ id: some Encodable) async throws -> Bool {
+        let id = try ValueEncoder(coding: coding).encode(id)
+        return try await delete(where: "_id = \(id)") > 0
+    }
+
+    /// Deletes the documents that satisfy a condition; returns their number.
+    @discardableResult
+    public nonisolated(nonsending) func delete(where condition: DQL) async throws -> Int {
+        try await scope.execute(
+            "DELETE FROM \(identifier: name) WHERE \(part: condition.coded(coding))"
+        ).mutatedDocumentIDs.count
+    }
+
+    fileprivate func missing(_ id: Value) -> StoreError {
+        StoreError(
+            .notFound, "\(name.shortened) has no document with the _id \(id.json.shortened)",
+            hint: "insert it, or use upsert if it may be new")
+    }
+}
+
+extension Object {
+    fileprivate var idText: String {
+        self[DocumentDecoder.idName].map { $0.json.shortened } ?? "one without _id"
+    }
+}

@@ -1,0 +1,187 @@
+import SheafBytes
+public import SheafDocument
+import SheafEngine
+import SheafQuery
+public import SheafStatements
+
+/// The documents of a collection as instances of a Swift type.
+///
+///     let cars = store.collection("cars", of: Car.self)
+///     try await cars.insert(car)
+///     let blue = try await cars.fetchAll(where: "color = \(color) ORDER BY mileage LIMIT 20")
+///
+/// Reads need a `Decodable` type and writes an `Encodable` one. The field `_id` is the id of a
+/// document. Values become arguments of statements, and never part of their text. A collection of
+/// `Value` reads and writes documents of any shape.
+///
+/// Calls of a store's collection are transactions of their own; `StoreTransaction.collection` makes
+/// them part of a transaction.
+public struct DocumentCollection<Document>: Sendable {
+    /// The name of the collection.
+    public let name: String
+    /// The form of dates, decimals and durations in its documents.
+    public let coding: ValueCoding
+    let scope: TypedScope
+    /// The statement that reads a document by its id; nil if the name is no valid collection.
+    private let lookup: Statement?
+
+    init(_ scope: TypedScope, _ name: String, _ coding: ValueCoding) {
+        self.scope = scope
+        self.name = name
+        self.coding = coding
+        lookup = try? scope.store.queries.statement(
+            "SELECT * FROM \(identifier: name) WHERE _id = :id")
+    }
+
+    /// Throws the error of a collection without a valid name.
+    func checkName() throws {
+        _ = try scope.store.queries.statement("SELECT * FROM \(identifier: name)")
+    }
+}
+
+extension Store {
+    /// Returns a collection whose documents are instances of a type.
+    ///
+    /// The collection exists once it has a document. `coding` is the form of dates, decimals and
+    /// durations in its documents, and in the conditions of its calls.
+    public func collection<Document>(
+        _ name: String, of type: Document.Type, coding: ValueCoding = ValueCoding()
+    ) -> DocumentCollection<Document> {
+        DocumentCollection(.store(self), name, coding)
+    }
+}
+
+extension StoreTransaction {
+    /// Returns a collection whose calls are part of the transaction.
+    public func collection<Document>(
+        _ name: String, of type: Document.Type, coding: ValueCoding = ValueCoding()
+    ) -> DocumentCollection<Document> {
+        DocumentCollection(.transaction(self), name, coding)
+    }
+}
+
+// MARK: Reading
+
+extension DocumentCollection where Document: Decodable {
+    /// Returns the document with an id; nil if there is none.
+    ///
+    /// It neither parses nor plans a statement, and is not in `system:completed_requests`.
+    public nonisolated(nonsending) func get(_ id: String) async throws -> Document? {
+        try await get(id: .string(id))
+    }
+
+    /// Returns the document with an id of any type; nil if there is none.
+    public nonisolated(nonsending) func get(_ id: some Encodable) async throws -> Document? {
+        try await get(id: ValueEncoder(coding: coding).encode(id))
+    }
+
+    private nonisolated(nonsending) func get(id: Value) async throws -> Document? {
+        if let lookup, let snapshot = try scope.snapshot() {
+            let found: Document?? = try scope.store.queries.withDocument(
+                of: lookup, id, in: snapshot
+            ) {
+                (item, names) throws in
+                try item.map { item in
+                    try located({ "the document \(id.json.shortened)" }) {
+                        try item.decode(Document.self, names, coding)
+                    }
+                }
+            }
+            if let found { return found }
+        }
+        return try await fetchOne(where: "_id = \(id)")
+    }
+
+    /// Returns the documents that satisfy a condition, or all of them.
+    ///
+    /// The condition is the rest of `SELECT * FROM cars WHERE …`, with order and limit. For these
+    /// alone, the condition is `TRUE`, as in `TRUE ORDER BY mileage LIMIT 20 OFFSET 40`.
+    public nonisolated(nonsending) func fetchAll(
+        where condition: DQL? = nil
+    ) async throws -> [Document] {
+        try decode(try await scope.execute(selection(condition)))
+    }
+
+    /// Returns the first document that satisfies a condition; nil if there is none.
+    public nonisolated(nonsending) func fetchOne(where condition: DQL) async throws -> Document? {
+        let result = try await scope.execute(selection(condition))
+        return result.items.isEmpty ? nil : try decode(result, 0)
+    }
+
+    func selection(_ condition: DQL?) -> DQL {
+        guard let condition else { return "SELECT * FROM \(identifier: name)" }
+        return "SELECT * FROM \(identifier: name) WHERE \(part: condition.coded(coding))"
+    }
+
+    func decode(_ result: QueryResult) throws -> [Document] {
+        var documents: [Document] = []
+        documents.reserveCapacity(result.storage.count)
+        for index in 0..<result.storage.count { documents.append(try decode(result, index)) }
+        return documents
+    }
+
+    func decode(_ result: QueryResult, _ index: Int) throws -> Document {
+        try located({
+            let id = try? result.storage.value(index, of: DocumentDecoder.idName)
+            return "the document \(id?.json.shortened ?? "at index \(index)")"
+        }) {
+            try result.storage.decode(index, Document.self, coding)
+        }
+    }
+
+    /// Runs a body that decodes a document; adds the document to its error.
+    private func located<Result>(
+        _ what: () -> String, _ body: () throws -> Result
+    ) throws -> Result {
+        do { return try body() } catch let error as DecodingError {
+            throw error.located(in: "\(what()) of \(name.shortened)")
+        }
+    }
+}
+
+extension DocumentCollection {
+    /// Returns the number of documents that satisfy a condition, or of all documents.
+    public nonisolated(nonsending) func count(where condition: DQL? = nil) async throws -> Int {
+        let query: DQL =
+            if let condition {
+                "SELECT COUNT(*) FROM \(identifier: name) WHERE \(part: condition.coded(coding))"
+            } else {
+                "SELECT COUNT(*) FROM \(identifier: name)"
+            }
+        return try await scope.execute(query).singleValue(of: query).decode(Int.self)
+    }
+
+    /// Whether there is a document with an id.
+    public nonisolated(nonsending) func exists(_ id: some Encodable) async throws -> Bool {
+        let id = try ValueEncoder(coding: coding).encode(id)
+        return try await exists(where: "_id = \(id)")
+    }
+
+    /// Whether a document satisfies a condition, which has neither order nor limit.
+    public nonisolated(nonsending) func exists(where condition: DQL) async throws -> Bool {
+        let result = try await scope.execute(
+            """
+            SELECT _id FROM \(identifier: name) WHERE (\(part: condition.coded(coding))) LIMIT 1
+            """)
+        return !result.items.isEmpty
+    }
+}
+
+extension DecodingError {
+    /// Returns the error with the document that could not be decoded.
+    fileprivate func located(in document: String) -> DecodingError {
+        func located(_ context: Context) -> Context {
+            Context(
+                codingPath: context.codingPath,
+                debugDescription: "\(document): \(context.debugDescription)",
+                underlyingError: context.underlyingError)
+        }
+        switch self {
+        case .typeMismatch(let type, let context): return .typeMismatch(type, located(context))
+        case .valueNotFound(let type, let context): return .valueNotFound(type, located(context))
+        case .keyNotFound(let key, let context): return .keyNotFound(key, located(context))
+        case .dataCorrupted(let context): return .dataCorrupted(located(context))
+        @unknown default: return self
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import SheafDocument
+import SheafEngine
+import SheafQuery
+import SheafStatements
+import Synchronization
+
+/// Where typed calls read and write.
+enum TypedScope: Sendable {
+    /// A store, in which each call is a transaction of its own.
+    case store(Store)
+    case transaction(StoreTransaction)
+
+    var store: Store {
+        switch self {
+        case .store(let store): store
+        case .transaction(let transaction): transaction.store
+        }
+    }
+
+    nonisolated(nonsending) func execute(
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments()
+    ) async throws -> QueryResult {
+        switch self {
+        case .store(let store): try await store.execute(query, arguments)
+        case .transaction(let transaction): try await transaction.execute(query, arguments)
+        }
+    }
+
+    /// Calls `body` within a transaction: that of the scope, or one of its own.
+    nonisolated(nonsending) func transaction<Result>(
+        _ hint: @autoclosure () -> String,
+        _ body: nonisolated(nonsending) (StoreTransaction) async throws -> Result
+    ) async throws -> Result {
+        switch self {
+        case .store(let store):
+            try await store.transaction(
+                hint: hint(), isReadOnly: false, body, endingAs: { _ in nil })
+        case .transaction(let transaction): try await body(transaction)
+        }
+    }
+
+    /// Returns the durable snapshot that a read on its own sees; nil in a transaction.
+    func snapshot() throws(StoreError) -> DocumentSnapshot? {
+        guard case .store(let store) = self else { return nil }
+        guard !store.isClosed.load(ordering: .acquiring) else { throw .closed }
+        return store.queries.snapshot()
+    }
+}
