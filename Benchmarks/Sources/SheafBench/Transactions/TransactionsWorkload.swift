@@ -5,7 +5,7 @@ enum TransactionsWorkload {
     static var workload: Workload {
         Workload(
             "transactions", "100,000 documents of about 250 bytes, through the public API",
-            cases: [get, load, update, delete]
+            cases: [get, fieldGet, arrayInsert, load, update, delete]
                 + [durable(callers: 1), durable(callers: 8), durable(callers: 64), overhead])
     }
 
@@ -16,6 +16,32 @@ enum TransactionsWorkload {
             systems: [SheafCars.peer, SQLiteCars.peer, LMDBCars.peer].map { peer in
                 System(peer.name) { try await CarGetTrial(peer, $0) }
             })
+    }
+
+    private static var fieldGet: Case {
+        Case(
+            "api-get-field",
+            "get a document by its _id and decode one field: Sheaf's typed call "
+                + "and a statement, the same bytes in LMDB, a prepared json_extract in SQLite",
+            unit: "gets/s", .higher,
+            systems: [
+                System("sheaf") { try await FieldGetTrial(.typed, $0) },
+                System("statement") { try await FieldGetTrial(.statement, $0) },
+                System("lmdb") { try await FieldGetTrial(.lmdb, $0) },
+                System("sqlite") { try await FieldGetTrial(.sqlite, $0) },
+            ])
+    }
+
+    private static var arrayInsert: Case {
+        Case(
+            "api-insert-array",
+            "insert an array of 10,000 in one durable commit: the typed call, "
+                + "and a transaction that executes an INSERT for each",
+            unit: "documents/s", .higher,
+            systems: [
+                System("sheaf") { try ArrayInsertTrial($0, isTyped: true) },
+                System("loop") { try ArrayInsertTrial($0, isTyped: false) },
+            ])
     }
 
     private static var load: Case {
