@@ -116,7 +116,8 @@ private final class EncodedLMDBCars {
     private let ids: [String]
 
     init(_ directory: String, _ cars: PreparedCars) throws {
-        environment = try LMDBEnvironment(directory, flags: MDB_NOTLS | MDB_NOSYNC)
+        let environment = try LMDBEnvironment(directory, flags: MDB_NOTLS | MDB_NOSYNC)
+        self.environment = environment
         ids = cars.ids
         let writer = try environment.begin()
         for (number, id) in cars.ids.enumerated() {
