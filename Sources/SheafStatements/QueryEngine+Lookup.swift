@@ -26,7 +26,7 @@ extension QueryEngine {
         let start = requests.clock.monotonicNanoseconds()
         let storage: ResultStorage
         if let snapshot = context.completeSnapshot(self),
-            case .known(let item) = Self.find(lookup, id, in: snapshot)
+            let item = Self.find(lookup, id, in: snapshot).item
         {
             storage = ResultStorage(item, of: snapshot, commitCell, storeNumber: number)
         } else {
@@ -54,40 +54,29 @@ extension QueryEngine {
         }
     }
 
-    /// Calls `body` with the document of a point lookup, or with nil if there is none.
+    /// Finds the document of a point lookup, for a caller that keeps the snapshot alive.
     ///
-    /// Returns nil without calling `body` if the statement needs a regular run. Such a read is not
-    /// in the request log.
+    /// Such a read is not in the request log.
     @inline(__always)
-    package func withDocument<Result>(
-        of statement: Statement, _ id: Value, in snapshot: DocumentSnapshot,
-        _ body: (ResultItem?, NameTable) throws -> Result
-    ) rethrows -> Result? {
+    package func find(
+        _ statement: Statement, _ id: Value, in snapshot: DocumentSnapshot
+    ) -> FoundDocument {
         guard let lookup = statement.selection, id.isFoundAlone,
-            sharedParameters.withLock({ $0.haveNoEffect(on: statement) }),
-            case .known(let item) = Self.find(lookup, id, in: snapshot)
-        else { return nil }
-        // The bytes of the document are valid as long as the snapshot.
-        return try withExtendedLifetime(snapshot) { try body(item, snapshot.names) }
-    }
-
-    private enum LookupOutcome {
-        /// The document, or nil if there is none.
-        case known(ResultItem?)
-        /// The document has deltas, is a tombstone, or is damaged.
-        case unknown
+            sharedParameters.withLock({ $0.haveNoEffect(on: statement) })
+        else { return .unknown }
+        return Self.find(lookup, id, in: snapshot)
     }
 
     @inline(__always)
     private static func find(
         _ lookup: FastPath.Lookup, _ id: Value, in snapshot: DocumentSnapshot
-    ) -> LookupOutcome {
+    ) -> FoundDocument {
         let (log, directory) = (snapshot.log, snapshot.catalog)
         let collection = lookup.number(among: directory.collections) {
             directory.number(ofCollection: $0)
         }
         guard let collection, let pointer = recordPointer(of: id, in: collection, log) else {
-            return .known(nil)
+            return .none
         }
         guard !pointer.isDelta, let operation = try? log.newestOperation(at: pointer),
             let state = try? DocumentPayload.plainState(operation.payload),
@@ -95,9 +84,7 @@ extension QueryEngine {
         else { return .unknown }
         let key = UnsafeRawBufferPointer(
             rebasing: operation.key.dropFirst(StoreKey.documentPrefixLength))
-        return .known(
-            ResultItem(
-                content: .stored(fields: fields, id: key, position: pointer.position.rawValue)))
+        return .document(fields, id: key, position: pointer.position.rawValue)
     }
 
     @inline(__always)
@@ -115,5 +102,24 @@ extension QueryEngine {
         }
         let key = StoreKey.document(collection: collection, id: SortKey.identity(of: id)).bytes
         return key.span.withUnsafeBytes { log.recordPointer(of: $0) }
+    }
+}
+
+/// The outcome of a point lookup.
+package enum FoundDocument {
+    /// The fields and the encoded id of a document, in the bytes of the snapshot.
+    case document(EncodedObject, id: UnsafeRawBufferPointer, position: UInt64)
+    case none
+    /// The document has deltas, is a tombstone or damaged, or the statement needs a regular run.
+    case unknown
+
+    /// The row of the result; the inner optional is nil if there is no document.
+    fileprivate var item: ResultItem?? {
+        switch self {
+        case .document(let fields, let id, let position):
+            .some(ResultItem(content: .stored(fields: fields, id: id, position: position)))
+        case .none: .some(nil)
+        case .unknown: nil
+        }
     }
 }

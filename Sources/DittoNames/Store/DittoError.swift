@@ -92,7 +92,7 @@ extension DittoError {
         switch error.reason {
         case .syntax, .meaning: self = .storeError(reason: .queryInvalid(message: message))
         case .argument: self = .storeError(reason: .queryArgumentsInvalid(message: message))
-        case .limit, .conflict, .timedOut, .cancelled:
+        case .limit, .conflict, .notFound, .timedOut, .cancelled:
             self = .storeError(reason: .queryError(message: message))
         case .readOnly: self = .storeError(reason: .transactionReadOnly(message: message))
         case .nestedTransaction, .transactionEnded:

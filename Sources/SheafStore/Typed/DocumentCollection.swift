@@ -3,6 +3,7 @@ public import SheafDocument
 import SheafEngine
 import SheafQuery
 public import SheafStatements
+import SheafStorage
 
 /// The documents of a collection as instances of a Swift type.
 ///
@@ -76,20 +77,24 @@ extension DocumentCollection where Document: Decodable {
     }
 
     private nonisolated(nonsending) func get(id: Value) async throws -> Document? {
-        if let lookup, let snapshot = try scope.snapshot() {
-            let found: Document?? = try scope.store.queries.withDocument(
-                of: lookup, id, in: snapshot
-            ) {
-                (item, names) throws in
-                try item.map { item in
-                    try located({ "the document \(id.json.shortened)" }) {
-                        try item.decode(Document.self, names, coding)
-                    }
-                }
-            }
-            if let found { return found }
+        guard let lookup, let snapshot = try scope.snapshot() else {
+            return try await fetchOne(where: "_id = \(id)")
         }
-        return try await fetchOne(where: "_id = \(id)")
+        switch scope.store.queries.find(lookup, id, in: snapshot) {
+        case .none: return nil
+        case .unknown: return try await fetchOne(where: "_id = \(id)")
+        case .document(let fields, let key, let position):
+            // The bytes of the document are valid as long as the snapshot.
+            defer { withExtendedLifetime(snapshot) {} }
+            do {
+                return try DocumentDecoder(snapshot.names, coding: coding)
+                    .decode(Document.self, from: fields, id: key)
+            } catch let error as DecodingError {
+                throw located(error, "the document \(id.json.shortened)")
+            } catch let error as Malformed {
+                throw StoreError(error, document: position).located(in: snapshot.log.segments)
+            }
+        }
     }
 
     /// Returns the documents that satisfy a condition, or all of them.
@@ -121,21 +126,16 @@ extension DocumentCollection where Document: Decodable {
     }
 
     func decode(_ result: QueryResult, _ index: Int) throws -> Document {
-        try located({
+        do {
+            return try result.storage.decode(index, Document.self, coding)
+        } catch let error as DecodingError {
             let id = try? result.storage.value(index, of: DocumentDecoder.idName)
-            return "the document \(id?.json.shortened ?? "at index \(index)")"
-        }) {
-            try result.storage.decode(index, Document.self, coding)
+            throw located(error, "the document \(id?.json.shortened ?? "at index \(index)")")
         }
     }
 
-    /// Runs a body that decodes a document; adds the document to its error.
-    private func located<Result>(
-        _ what: () -> String, _ body: () throws -> Result
-    ) throws -> Result {
-        do { return try body() } catch let error as DecodingError {
-            throw error.located(in: "\(what()) of \(name.shortened)")
-        }
+    private func located(_ error: DecodingError, _ document: String) -> DecodingError {
+        error.located(in: "\(document) of \(name.shortened)")
     }
 }
 
