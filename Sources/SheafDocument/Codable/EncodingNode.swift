@@ -7,19 +7,23 @@ final class EncodingNode {
         case nothing, leaf, array, object
     }
 
-    enum Child {
-        case leaf(EncodedLeaf)
-        case parent(EncodingNode)
-    }
-
     private(set) var kind = Kind.nothing
     private var isTooDeep = false
     private var leaf = EncodedLeaf.value(.null)
-    /// Field names of an object; empty for an array.
-    private var names: [String] = []
-    private var children: [Child] = []
+    /// The elements of an array; null where a part of its own, or a scalar, belongs.
+    private var elements: [Value] = []
+    /// The fields of an object, unsorted; null where a part of its own, or a scalar, belongs.
+    private var fields: [Object.Field] = []
+    /// The parts that fill the gaps, by ascending index.
+    private var parts: [(index: Int, part: Part)] = []
 
-    var count: Int { children.count }
+    private enum Part {
+        case scalar(CodedScalar)
+        case node(EncodingNode)
+    }
+
+    /// Number of elements or fields.
+    var count: Int { kind == .object ? fields.count : elements.count }
 
     /// Sets the node to a single value.
     func set(_ leaf: EncodedLeaf) {
@@ -31,17 +35,44 @@ final class EncodingNode {
     func begin(_ kind: Kind) {
         guard self.kind != kind else { return }
         self.kind = kind
-        names = []
-        children = []
+        (elements, fields, parts) = ([], [], [])
+        if kind == .object { fields.reserveCapacity(8) }
     }
 
-    func add(_ child: Child) {
-        children.append(child)
+    func add(_ value: Value) {
+        elements.append(value)
     }
 
-    func add(_ child: Child, named name: String) {
-        names.append(name)
-        children.append(child)
+    func add(_ value: Value, named name: String) {
+        fields.append(Object.Field(name, value))
+    }
+
+    func add(_ leaf: EncodedLeaf) {
+        switch leaf {
+        case .value(let value): add(value)
+        case .scalar(let scalar): add(Part.scalar(scalar))
+        }
+    }
+
+    func add(_ leaf: EncodedLeaf, named name: String) {
+        switch leaf {
+        case .value(let value): add(value, named: name)
+        case .scalar(let scalar): add(Part.scalar(scalar), named: name)
+        }
+    }
+
+    func add(_ node: EncodingNode) { add(Part.node(node)) }
+
+    func add(_ node: EncodingNode, named name: String) { add(Part.node(node), named: name) }
+
+    private func add(_ part: Part) {
+        parts.append((elements.count, part))
+        elements.append(.null)
+    }
+
+    private func add(_ part: Part, named name: String) {
+        parts.append((fields.count, part))
+        fields.append(Object.Field(name, .null))
     }
 
     /// Records that the nesting exceeds the maximum depth.
@@ -49,41 +80,50 @@ final class EncodingNode {
         isTooDeep = true
     }
 
-    private func checkDepth(_ depth: Int, _ path: CodingPath?) throws {
-        guard !isTooDeep, depth < Value.maximumDepth || kind == .leaf else {
-            throw EncodingError.tooDeep(path)
-        }
-    }
+    // MARK: The value
 
-    /// Returns the encoded value; a node without content is an empty object.
-    func value(_ path: CodingPath?, _ coding: ValueCoding, depth: Int = 0) throws -> Value {
+    /// Returns the encoded value, once; a node without content is an empty object.
+    func takeValue(_ path: CodingPath?, _ coding: ValueCoding, depth: Int = 0) throws -> Value {
         try checkDepth(depth, path)
         switch kind {
         case .nothing: return .object(Object())
         case .leaf: return try leaf.value(coding, path)
         case .array:
-            return .array(
-                try children.enumerated().map { index, child in
-                    try Self.value(of: child, CodingPath(path, index: index), coding, depth + 1)
-                })
+            var elements = take(&elements)
+            for (index, part) in parts {
+                elements[index] = try Self.value(
+                    of: part, CodingPath(path, index: index), coding, depth)
+            }
+            return .array(elements)
         case .object:
-            var fields: [Object.Field] = []
-            fields.reserveCapacity(children.count)
-            for (name, child) in zip(names, children) {
-                let value = try Self.value(
-                    of: child, CodingPath(path, PathKey(name)), coding, depth + 1)
-                fields.append(Object.Field(name, value))
+            var fields = take(&fields)
+            for (index, part) in parts {
+                fields[index].value = try Self.value(
+                    of: part, CodingPath(path, PathKey(fields[index].name)), coding, depth)
             }
             return .object(Object(sorting: fields))
         }
     }
 
     private static func value(
-        of child: Child, _ path: @autoclosure () -> CodingPath, _ coding: ValueCoding, _ depth: Int
+        of part: Part, _ path: CodingPath, _ coding: ValueCoding, _ depth: Int
     ) throws -> Value {
-        switch child {
-        case .leaf(let leaf): try leaf.value(coding, path())
-        case .parent(let node): try node.value(path(), coding, depth: depth)
+        switch part {
+        case .scalar(let scalar): try scalar.value(coding, path)
+        case .node(let node): try node.takeValue(path, coding, depth: depth + 1)
+        }
+    }
+
+    /// Returns an array and leaves an empty one, so that the caller can change it in place.
+    private func take<Element>(_ array: inout [Element]) -> [Element] {
+        var taken: [Element] = []
+        swap(&taken, &array)
+        return taken
+    }
+
+    private func checkDepth(_ depth: Int, _ path: CodingPath?) throws {
+        guard !isTooDeep, depth < Value.maximumDepth || kind == .leaf else {
+            throw EncodingError.tooDeep(path)
         }
     }
 
@@ -97,11 +137,10 @@ final class EncodingNode {
             guard case .scalar = leaf else { return false }
             return true
         case .array, .object:
-            return children.contains { child in
-                switch child {
-                case .leaf(.scalar): true
-                case .leaf(.value): false
-                case .parent(let node): node.hasScalars
+            return parts.contains { _, part in
+                switch part {
+                case .scalar: true
+                case .node(let node): node.hasScalars
                 }
             }
         }
@@ -114,25 +153,34 @@ final class EncodingNode {
 
     private func contents(_ path: CodingPath?, depth: Int) throws -> UncodedValue.Contents {
         try checkDepth(depth, path)
-        func contents(of child: Child, _ path: CodingPath) throws -> UncodedValue.Contents {
-            switch child {
-            case .leaf(let leaf): .leaf(leaf)
-            case .parent(let node): try node.contents(path, depth: depth + 1)
-            }
-        }
         switch kind {
         case .nothing: return .object([])
         case .leaf: return .leaf(leaf)
         case .array:
-            return .array(
-                try children.enumerated().map { index, child in
-                    try contents(of: child, CodingPath(path, index: index))
-                })
+            var contents = elements.map { UncodedValue.Contents.leaf(.value($0)) }
+            for (index, part) in parts {
+                contents[index] = try Self.contents(
+                    of: part, CodingPath(path, index: index), depth)
+            }
+            return .array(contents)
         case .object:
-            return .object(
-                try zip(names, children).map { name, child in
-                    (name, try contents(of: child, CodingPath(path, PathKey(name))))
-                })
+            var contents = fields.map {
+                (name: $0.name, contents: UncodedValue.Contents.leaf(.value($0.value)))
+            }
+            for (index, part) in parts {
+                contents[index].contents = try Self.contents(
+                    of: part, CodingPath(path, PathKey(fields[index].name)), depth)
+            }
+            return .object(contents)
+        }
+    }
+
+    private static func contents(
+        of part: Part, _ path: CodingPath, _ depth: Int
+    ) throws -> UncodedValue.Contents {
+        switch part {
+        case .scalar(let scalar): .leaf(.scalar(scalar))
+        case .node(let node): try node.contents(path, depth: depth + 1)
         }
     }
 }

@@ -17,7 +17,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
         if let leaf = Encoding.leaf(of: source) {
-            return node.add(.leaf(leaf), named: key.stringValue)
+            return node.add(leaf, named: key.stringValue)
         }
         try encoding(key).encode(parts: source)
     }
@@ -36,12 +36,12 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { encoding(key) }
 
     private func add(_ value: Value, _ key: Key) {
-        node.add(.leaf(.value(value)), named: key.stringValue)
+        node.add(value, named: key.stringValue)
     }
 
     private func encoding(_ key: some CodingKey) -> Encoding {
         encoding.nested(
-            { node.add(.parent($0), named: key.stringValue) }, CodingPath(encoding.path, key))
+            { node.add($0, named: key.stringValue) }, CodingPath(encoding.path, key))
     }
 }
 
@@ -58,14 +58,14 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     var count: Int { node.count }
 
-    func encodeNil() { node.add(.leaf(.value(.null))) }
-    func encode(_ source: Bool) { node.add(.leaf(.value(.bool(source)))) }
-    func encode(_ source: String) { node.add(.leaf(.value(.string(source)))) }
-    func encode(_ source: Double) { node.add(.leaf(.value(.float(source)))) }
-    func encode(_ source: Int) { node.add(.leaf(.value(.integer(Int64(source))))) }
+    func encodeNil() { node.add(.null) }
+    func encode(_ source: Bool) { node.add(.bool(source)) }
+    func encode(_ source: String) { node.add(.string(source)) }
+    func encode(_ source: Double) { node.add(.float(source)) }
+    func encode(_ source: Int) { node.add(.integer(Int64(source))) }
 
     func encode<T: Encodable>(_ source: T) throws {
-        if let leaf = Encoding.leaf(of: source) { return node.add(.leaf(leaf)) }
+        if let leaf = Encoding.leaf(of: source) { return node.add(leaf) }
         try next().encode(parts: source)
     }
 
@@ -82,7 +82,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { next() }
 
     private func next() -> Encoding {
-        encoding.nested({ node.add(.parent($0)) }, CodingPath(encoding.path, index: count))
+        encoding.nested({ node.add($0) }, CodingPath(encoding.path, index: count))
     }
 }
 

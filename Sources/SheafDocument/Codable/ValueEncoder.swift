@@ -20,7 +20,7 @@ public struct ValueEncoder: Sendable {
         switch Encoding.leaf(of: source) {
         case .value(let value)?: return value
         case .scalar(let scalar)?: return try scalar.value(coding, nil)
-        case nil: return try node(of: source).value(nil, coding)
+        case nil: return try node(of: source).takeValue(nil, coding)
         }
     }
 
@@ -31,7 +31,7 @@ public struct ValueEncoder: Sendable {
         case .scalar(let scalar)?: return UncodedValue(scalar)
         case nil:
             let node = try node(of: source)
-            guard node.hasScalars else { return .value(try node.value(nil, coding)) }
+            guard node.hasScalars else { return .value(try node.takeValue(nil, coding)) }
             return try node.uncoded(nil)
         }
     }

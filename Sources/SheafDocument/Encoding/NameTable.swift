@@ -108,14 +108,13 @@ private struct NameContents: Equatable {
 
     /// Returns the slot of a name, or the free slot for it.
     private func slot(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> Int {
-        slots.withUnsafeBufferPointer { slots in
-            let mask = slots.count - 1
-            var slot = Int(truncatingIfNeeded: XXH3.hash64(spelling, seed: seed)) & mask
-            while slots[slot] != 0, !isSpelled(Int(slots[slot]) - 1, spelling) {
-                slot = (slot + 1) & mask
-            }
-            return slot
+        // A closure over the slots would retain the four arrays.
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: XXH3.hash64(spelling, seed: seed)) & mask
+        while slots[slot] != 0, !isSpelled(Int(slots[slot]) - 1, spelling) {
+            slot = (slot + 1) & mask
         }
+        return slot
     }
 
     @inline(__always)

@@ -32,7 +32,8 @@ public struct Object: Sendable {
         fields = unsorted
         guard !isStrictlySorted else { return }
         // The sort is stable, so the last of equal names wins.
-        fields.sort { UTF8Order.compare($0.name, $1.name) < 0 }
+        FieldSorter.sort(&fields)
+        guard !isStrictlySorted else { return }
         var kept: [Field] = []
         kept.reserveCapacity(fields.count)
         for field in fields {

@@ -4,6 +4,7 @@ import SheafEngine
 import SheafQuery
 public import SheafStatements
 import SheafStorage
+import Synchronization
 
 /// The documents of a collection as instances of a Swift type.
 ///
@@ -18,25 +19,70 @@ import SheafStorage
 /// Calls of a store's collection are transactions of their own; `StoreTransaction.collection` makes
 /// them part of a transaction.
 public struct DocumentCollection<Document>: Sendable {
+    // One reference, so that calls do not count several.
+    private let access: CollectionAccess
+
+    init(_ scope: TypedScope, _ name: String, _ coding: ValueCoding) {
+        access = CollectionAccess(scope, name, coding)
+    }
+
     /// The name of the collection.
-    public let name: String
+    public var name: String { access.name }
     /// The form of dates, decimals and durations in its documents.
-    public let coding: ValueCoding
+    public var coding: ValueCoding { access.coding }
+    var scope: TypedScope { access.scope }
+}
+
+/// What the calls of a collection need besides the type of its documents.
+final class CollectionAccess: Sendable {
+    let name: String
+    let coding: ValueCoding
     let scope: TypedScope
-    /// The statement that reads a document by its id; nil if the name is no valid collection.
-    private let lookup: Statement?
+    let store: Store
+    /// The statement that reads a document by its id; nil in a transaction, and if the name is no
+    /// valid collection.
+    let lookup: Statement?
 
     init(_ scope: TypedScope, _ name: String, _ coding: ValueCoding) {
         self.scope = scope
         self.name = name
         self.coding = coding
-        lookup = try? scope.store.queries.statement(
-            "SELECT * FROM \(identifier: name) WHERE _id = :id")
+        store = scope.store
+        guard case .store(let store) = scope else {
+            lookup = nil
+            return
+        }
+        lookup = try? store.queries.statement("SELECT * FROM \(identifier: name) WHERE _id = :id")
     }
 
-    /// Throws the error of a collection without a valid name.
-    func checkName() throws {
-        _ = try scope.store.queries.statement("SELECT * FROM \(identifier: name)")
+    /// Returns a document in a transaction of its own; sets `isKnown` to false if it takes a
+    /// statement to read it.
+    func document<Document: Decodable>(
+        _ id: Value, as type: Document.Type, isKnown: inout Bool
+    ) throws -> Document? {
+        guard !store.isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        guard let lookup else {
+            isKnown = false
+            return nil
+        }
+        let snapshot = store.queries.snapshot()
+        switch store.queries.find(lookup, id, in: snapshot) {
+        case .none: return nil
+        case .unknown:
+            isKnown = false
+            return nil
+        case .document(let fields, let key, let position):
+            // The bytes of the document are valid as long as the snapshot.
+            defer { withExtendedLifetime(snapshot) {} }
+            do {
+                return try DocumentDecoder(snapshot.names, coding: coding)
+                    .decode(type, from: fields, id: key)
+            } catch let error as DecodingError {
+                throw error.located(in: "the document \(id.json.shortened) of \(name.shortened)")
+            } catch let error as Malformed {
+                throw StoreError(error, document: position).located(in: snapshot.log.segments)
+            }
+        }
     }
 }
 
@@ -77,24 +123,9 @@ extension DocumentCollection where Document: Decodable {
     }
 
     private nonisolated(nonsending) func get(id: Value) async throws -> Document? {
-        guard let lookup, let snapshot = try scope.snapshot() else {
-            return try await fetchOne(where: "_id = \(id)")
-        }
-        switch scope.store.queries.find(lookup, id, in: snapshot) {
-        case .none: return nil
-        case .unknown: return try await fetchOne(where: "_id = \(id)")
-        case .document(let fields, let key, let position):
-            // The bytes of the document are valid as long as the snapshot.
-            defer { withExtendedLifetime(snapshot) {} }
-            do {
-                return try DocumentDecoder(snapshot.names, coding: coding)
-                    .decode(Document.self, from: fields, id: key)
-            } catch let error as DecodingError {
-                throw located(error, "the document \(id.json.shortened)")
-            } catch let error as Malformed {
-                throw StoreError(error, document: position).located(in: snapshot.log.segments)
-            }
-        }
+        var isKnown = true
+        let found = try access.document(id, as: Document.self, isKnown: &isKnown)
+        return isKnown ? found : try await fetchOne(where: "_id = \(id)")
     }
 
     /// Returns the documents that satisfy a condition, or all of them.

@@ -1,8 +1,5 @@
 import SheafDocument
-import SheafEngine
-import SheafQuery
 import SheafStatements
-import Synchronization
 
 /// Where typed calls read and write.
 enum TypedScope: Sendable {
@@ -37,12 +34,5 @@ enum TypedScope: Sendable {
                 hint: hint(), isReadOnly: false, body, endingAs: { _ in nil })
         case .transaction(let transaction): try await body(transaction)
         }
-    }
-
-    /// Returns the durable snapshot that a read on its own sees; nil in a transaction.
-    func snapshot() throws(StoreError) -> DocumentSnapshot? {
-        guard case .store(let store) = self else { return nil }
-        guard !store.isClosed.load(ordering: .acquiring) else { throw .closed }
-        return store.queries.snapshot()
     }
 }
