@@ -49,6 +49,8 @@ extension QueryEngine {
                     rows: QueryRows(), reader: reader(of: transaction))
                 outcome.reader.releasePending()
                 while let arguments = try next() {
+                    assignNumbers(insertedBy: statement, arguments)
+                    transaction.catalog.adoptNames(of: documents.newestCatalog)
                     let more = try change(statement, arguments, parameters, in: &transaction)
                     outcome.mutatedIDs += more.mutatedIDs
                     outcome.largeDocuments += more.largeDocuments
@@ -82,6 +84,7 @@ extension QueryEngine {
             let run = makeRun(statement, arguments, parameters, on: reader)
             return QueryOutcome(rows: try run.rows(), reader: reader)
         case .writing:
+            assignNumbers(insertedBy: statement, arguments)
             return try context.write(self) { (transaction) throws(StoreError) in
                 try change(statement, arguments, parameters, in: &transaction)
             }

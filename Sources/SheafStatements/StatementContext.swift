@@ -94,6 +94,8 @@ extension DocumentTransaction: StatementContext {
         _ engine: QueryEngine,
         _ body: (inout DocumentTransaction) throws(StoreError) -> QueryOutcome
     ) throws(StoreError) -> QueryOutcome {
+        // Other writers, and the statement itself, may have assigned numbers to names.
+        catalog.adoptNames(of: engine.documents.newestCatalog)
         beginStatement()
         do throws(StoreError) {
             return try body(&self)

@@ -124,7 +124,7 @@ package struct Catalog: Sendable {
     }
 
     /// Adopts the name numbers of another catalog if it has more of them.
-    mutating func adoptNames(of other: Catalog) {
+    package mutating func adoptNames(of other: Catalog) {
         guard other.names.count > names.count else { return }
         contents[0].names = other.names
     }

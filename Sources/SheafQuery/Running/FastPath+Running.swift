@@ -20,6 +20,16 @@ extension FastPath {
     }
 }
 
+extension FastPath {
+    /// Returns the first of several inserted documents; empty for other statements.
+    package func firstInsertedDocuments(_ count: Int, _ arguments: ArgumentValues) -> [Object] {
+        guard case .insertion(let insertion) = self, insertion.documentCount(arguments) > 1 else {
+            return []
+        }
+        return insertion.firstDocuments(count, arguments)
+    }
+}
+
 extension FastPath.Insertion {
     /// The number of inserted documents, if all arguments are valid.
     func documentCount(_ arguments: ArgumentValues) -> Int {
@@ -29,6 +39,20 @@ extension FastPath.Insertion {
             }
             return count + elements.count
         }
+    }
+
+    /// Returns the first documents, at most `count`.
+    fileprivate func firstDocuments(_ count: Int, _ arguments: ArgumentValues) -> [Object] {
+        var found: [Object] = []
+        for document in documents where found.count < count {
+            switch document.operand.value(arguments) {
+            case .object(let object)?: found.append(object)
+            case .array(let elements)?:
+                found += elements.prefix(count - found.count).compactMap(\.object)
+            default: break
+            }
+        }
+        return found
     }
 
     fileprivate func mutations(
