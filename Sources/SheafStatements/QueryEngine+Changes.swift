@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
@@ -36,9 +36,6 @@ extension QueryEngine {
             largeDocuments: transaction.largeDocuments)
     }
 
-    /// Returns a random id for a document without one.
-    package func newID() -> Value { RandomID.make(options.random) }
-
     /// Applies the mutation of one document; locates its error in the statement.
     private static func change(
         _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
@@ -55,7 +52,7 @@ extension QueryEngine {
     ) throws(StoreError) -> (MutationPlan, QueryRun?) {
         if parameters.haveNoEffect(on: statement),
             let plan = try statement.fastPath?.mutations(
-                arguments, newID: newID)
+                arguments, newID: { RandomID.make(options.random) })
         {
             guard plan.returnsRows else { return (plan, nil) }
             return (plan, makeRun(statement, arguments, parameters, on: reader))

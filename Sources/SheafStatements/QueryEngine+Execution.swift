@@ -37,13 +37,13 @@ extension QueryEngine {
     /// Runs an inserting statement once for each of several arguments, as one statement.
     ///
     /// `next` returns the arguments of the next run, or nil after the last one. An error discards
-    /// the changes of all runs.
+    /// the changes of all runs. Returns the ids of the written documents.
     package func execute(
         _ statement: Statement, in transaction: inout DocumentTransaction,
         forEach next: () throws(StoreError) -> ArgumentValues?
-    ) throws(StoreError) {
+    ) throws(StoreError) -> [Value] {
         let parameters = parameters
-        _ = try recordingRequest(statement) { () throws(StoreError) in
+        return try recordingRequest(statement) { () throws(StoreError) in
             try transaction.write(self) { (transaction) throws(StoreError) in
                 var outcome = QueryOutcome(
                     rows: QueryRows(), reader: reader(of: transaction))
@@ -57,7 +57,7 @@ extension QueryEngine {
                 }
                 return outcome
             }
-        }
+        }.mutatedIDs
     }
 
     /// Runs a statement in a context; `commitCell` is nil if the statement is its own transaction.

@@ -71,14 +71,12 @@ extension QueryEngine {
     private static func find(
         _ lookup: FastPath.Lookup, _ id: Value, in snapshot: DocumentSnapshot
     ) -> FoundDocument {
-        let (log, directory) = (snapshot.log, snapshot.catalog)
-        let collection = lookup.number(among: directory.collections) {
-            directory.number(ofCollection: $0)
+        let collection = lookup.number(among: snapshot.catalog.collections) {
+            snapshot.catalog.number(ofCollection: $0)
         }
-        guard let collection, let pointer = recordPointer(of: id, in: collection, log) else {
-            return .none
-        }
-        guard !pointer.isDelta, let operation = try? log.newestOperation(at: pointer),
+        guard let collection, let pointer = recordPointer(of: id, in: collection, snapshot.log)
+        else { return .none }
+        guard !pointer.isDelta, let operation = try? snapshot.log.newestOperation(at: pointer),
             let state = try? DocumentPayload.plainState(operation.payload),
             let fields = try? state.existingFields()
         else { return .unknown }

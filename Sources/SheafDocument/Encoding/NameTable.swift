@@ -42,7 +42,7 @@ package struct NameTable: Sendable, Equatable {
         guard !contents.isEmpty, spelling.count <= Self.maximumNameLength else { return nil }
         // The storage is borrowed, which avoids reference counting in each lookup.
         let found = contents.withUnsafeBufferPointer {
-            $0[0].number(of: spelling, seed: Self.seed)
+            $0.baseAddress?.pointee.number(of: spelling, seed: Self.seed) ?? 0
         }
         return found == 0 ? nil : UInt16(found - 1)
     }
@@ -102,11 +102,13 @@ private struct NameContents: Equatable {
     }
 
     /// Returns the number of a name plus one; zero if it has none.
+    @inline(__always)
     func number(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
         slots[slot(of: spelling, seed: seed)]
     }
 
     /// Returns the slot of a name, or the free slot for it.
+    @inline(__always)
     private func slot(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> Int {
         // A closure over the slots would retain the four arrays.
         let mask = slots.count - 1

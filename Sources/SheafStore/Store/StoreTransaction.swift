@@ -108,15 +108,16 @@ public final class StoreTransaction: Sendable {
     /// Runs an inserting statement once for each of several arguments, as one statement.
     ///
     /// An error of `next`, or of a run, discards the changes of all runs.
-    func run(_ query: DQL, forEach next: () throws -> QueryArguments?) throws {
+    func run(
+        _ query: DQL, forEach next: () throws -> QueryArguments?
+    ) throws -> WrittenDocuments {
         let queries = store.queries
         var problem: (any Error)?
         do throws(StoreError) {
-            try phase.withLock { (phase) throws(StoreError) in
+            let ids = try phase.withLock { (phase) throws(StoreError) -> [Value] in
                 guard isOpen else { throw hasEndedError }
                 let statement = try queries.statement(query)
-                guard phase.writing != nil else { throw readOnlyError }
-                try phase.writing?.execute(statement, queries) { () throws(StoreError) in
+                let ids = try phase.writing?.execute(statement, queries) { () throws(StoreError) in
                     do {
                         try Task.checkCancellation()
                         return try next().map { (arguments) throws(StoreError) in
@@ -127,7 +128,10 @@ public final class StoreTransaction: Sendable {
                         throw error as? StoreError ?? StoreError(.cancelled, "\(error)")
                     }
                 }
+                guard let ids else { throw readOnlyError }
+                return ids
             }
+            return WrittenDocuments(ids, .of(commitCell))
         } catch {
             throw problem ?? (error.reason == .cancelled ? CancellationError() : error)
         }
@@ -194,7 +198,7 @@ extension DocumentTransaction {
     fileprivate mutating func execute(
         _ statement: Statement, _ queries: QueryEngine,
         forEach next: () throws(StoreError) -> ArgumentValues?
-    ) throws(StoreError) {
+    ) throws(StoreError) -> [Value] {
         try queries.execute(statement, in: &self, forEach: next)
     }
 }

@@ -1,5 +1,5 @@
 import SheafBytes
-public import SheafDocument
+import SheafDocument
 import SheafQuery
 public import SheafStatements
 
@@ -8,20 +8,24 @@ extension DocumentCollection where Document: Encodable {
     /// The largest number of encoded documents in memory at a time.
     private static var chunkLength: Int { 1_000 }
 
-    /// Inserts a document; throws if its id exists. Returns the id, which is made if it has none.
+    /// Inserts a document; throws if its id exists.
+    ///
+    /// An id is made if the document has none.
     @discardableResult
-    public nonisolated(nonsending) func insert(_ document: Document) async throws -> Value {
+    public nonisolated(nonsending) func insert(
+        _ document: Document
+    ) async throws -> WrittenDocuments {
         try await write(document, policy: "")
     }
 
     /// Inserts any number of documents in one commit; inserts none if one of them fails.
     ///
     /// They are encoded in portions, so that a long sequence needs little memory besides the
-    /// commit itself. Returns the ids in the order of the documents.
+    /// commit itself.
     @discardableResult
     public nonisolated(nonsending) func insert(
         _ documents: some Sequence<Document>
-    ) async throws -> [Value] {
+    ) async throws -> WrittenDocuments {
         try await write(documents, policy: "")
     }
 
@@ -29,7 +33,9 @@ extension DocumentCollection where Document: Encodable {
     ///
     /// Fields that the document has and the instance lacks are kept; `save` removes them.
     @discardableResult
-    public nonisolated(nonsending) func upsert(_ document: Document) async throws -> Value {
+    public nonisolated(nonsending) func upsert(
+        _ document: Document
+    ) async throws -> WrittenDocuments {
         try await write(document, policy: Self.merging)
     }
 
@@ -37,7 +43,7 @@ extension DocumentCollection where Document: Encodable {
     @discardableResult
     public nonisolated(nonsending) func upsert(
         _ documents: some Sequence<Document>
-    ) async throws -> [Value] {
+    ) async throws -> WrittenDocuments {
         try await write(documents, policy: Self.merging)
     }
 
@@ -49,36 +55,26 @@ extension DocumentCollection where Document: Encodable {
 
     private nonisolated(nonsending) func write(
         _ document: Document, policy: DQL
-    ) async throws -> Value {
-        var object = try object(of: document)
-        // An upsert of an equal document writes nothing, so that the result lacks its id.
-        let id = object[DocumentDecoder.idName] ?? scope.store.queries.newID()
-        object[DocumentDecoder.idName] = id
-        _ = try await scope.execute(
-            insertion(policy), QueryArguments(["documents": .object(object)]))
-        return id
+    ) async throws -> WrittenDocuments {
+        WrittenDocuments(
+            try await scope.execute(
+                insertion(policy),
+                QueryArguments(["documents": .object(try object(of: document))])))
     }
 
     private nonisolated(nonsending) func write(
         _ documents: some Sequence<Document>, policy: DQL
-    ) async throws -> [Value] {
+    ) async throws -> WrittenDocuments {
         var iterator = documents.makeIterator()
-        let queries = scope.store.queries
-        var ids: [Value] = []
-        try await scope.transaction("insert into \(name)") { transaction in
+        return try await scope.transaction("insert into \(name)") { transaction in
             try transaction.run(insertion(policy)) { () throws in
                 var chunk: [Value] = []
                 while chunk.count < Self.chunkLength, let document = iterator.next() {
-                    var object = try self.object(of: document)
-                    let id = object[DocumentDecoder.idName] ?? queries.newID()
-                    object[DocumentDecoder.idName] = id
-                    ids.append(id)
-                    chunk.append(.object(object))
+                    chunk.append(.object(try object(of: document)))
                 }
                 return chunk.isEmpty ? nil : QueryArguments(["documents": .array(chunk)])
             }
         }
-        return ids
     }
 
     /// Writes the fields in which an instance differs from an earlier one, and removes those that
@@ -86,9 +82,10 @@ extension DocumentCollection where Document: Encodable {
     ///
     /// Fields that are equal in both are not written, so that changes by others to them are kept,
     /// also those of peers that are merged later. Throws if there is no such document.
+    @discardableResult
     public nonisolated(nonsending) func save(
         _ document: Document, over original: Document
-    ) async throws {
+    ) async throws -> WrittenDocuments {
         let (old, new) = (try object(of: original), try object(of: document))
         guard let id = old[DocumentDecoder.idName], id == new[DocumentDecoder.idName] else {
             throw StoreError(
@@ -101,10 +98,14 @@ extension DocumentCollection where Document: Encodable {
         guard
             let update = DocumentDifference(from: old, to: new, isDeep: !isStrict)
                 .update(of: name, id: id)
-        else { return }
-        guard try await scope.execute(update).mutatedDocumentIDs.isEmpty else { return }
+        else {
+            return WrittenDocuments(
+                try await scope.execute("SELECT _id FROM \(identifier: name) WHERE _id = \(id)"))
+        }
+        let written = WrittenDocuments(try await scope.execute(update))
         // Removing fields that are gone changes nothing either.
-        guard try await exists(id) else { throw missing(id) }
+        if written.isEmpty, try await !exists(id) { throw missing(id) }
+        return written
     }
 
     /// Returns the fields of an encoded document.
@@ -143,19 +144,23 @@ extension DocumentCollection where Document: Codable {
 }
 
 extension DocumentCollection {
-    /// Deletes a document; returns whether there was one.
+    /// Deletes a document; it need not exist.
     @discardableResult
-    public nonisolated(nonsending) func delete(_ id: some Encodable) async throws -> Bool {
+    public nonisolated(nonsending) func delete(
+        _ id: some Encodable
+    ) async throws -> WrittenDocuments {
         let id = try ValueEncoder(coding: coding).encode(id)
-        return try await delete(where: "_id = \(id)") > 0
+        return try await delete(where: "_id = \(id)")
     }
 
-    /// Deletes the documents that satisfy a condition; returns their number.
+    /// Deletes the documents that satisfy a condition, which may have an order and a limit.
     @discardableResult
-    public nonisolated(nonsending) func delete(where condition: DQL) async throws -> Int {
-        try await scope.execute(
-            "DELETE FROM \(identifier: name) WHERE \(part: condition.coded(coding))"
-        ).mutatedDocumentIDs.count
+    public nonisolated(nonsending) func delete(
+        where condition: DQL
+    ) async throws -> WrittenDocuments {
+        WrittenDocuments(
+            try await scope.execute(
+                "DELETE FROM \(identifier: name) WHERE \(part: condition.coded(coding))"))
     }
 
     fileprivate func missing(_ id: Value) -> StoreError {

@@ -39,6 +39,7 @@ final class CollectionAccess: Sendable {
     let coding: ValueCoding
     let scope: TypedScope
     let store: Store
+    private let queries: QueryEngine
     /// The statement that reads a document by its id; nil in a transaction, and if the name is no
     /// valid collection.
     let lookup: Statement?
@@ -48,6 +49,7 @@ final class CollectionAccess: Sendable {
         self.name = name
         self.coding = coding
         store = scope.store
+        queries = store.queries
         guard case .store(let store) = scope else {
             lookup = nil
             return
@@ -65,8 +67,8 @@ final class CollectionAccess: Sendable {
             isKnown = false
             return nil
         }
-        let snapshot = store.queries.snapshot()
-        switch store.queries.find(lookup, id, in: snapshot) {
+        let snapshot = queries.snapshot()
+        switch queries.find(lookup, id, in: snapshot) {
         case .none: return nil
         case .unknown:
             isKnown = false

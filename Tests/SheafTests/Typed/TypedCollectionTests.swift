@@ -35,7 +35,7 @@ import Testing
         let store = try await makeStore(isStrict: isStrict)
         let cars = store.collection("cars", of: Car.self)
         #expect(try await cars.get("a") == nil)
-        #expect(try await cars.insert(car) == "a")
+        #expect(try await cars.insert(car).ids == ["a"])
         #expect(try await cars.get("a") == car)
         #expect(try await cars.fetchAll() == [car])
         #expect(try await cars.fetchOne(where: "owner.city = 'Berlin'") == car)
@@ -44,8 +44,8 @@ import Testing
         #expect(try await !cars.exists("b"))
         let error = await #expect(throws: StoreError.self) { try await cars.insert(car) }
         #expect(error?.reason == .conflict)
-        #expect(try await cars.delete("a"))
-        #expect(try await !cars.delete("a"))
+        #expect(try await cars.delete("a").ids == ["a"])
+        #expect(try await cars.delete("a").isEmpty)
         #expect(try await cars.get("a") == nil)
     }
 
@@ -57,7 +57,7 @@ import Testing
         #expect(try await cars.fetchAll(where: "color = \(color)").map(\._id) == ["b"])
         #expect(try await cars.count(where: "color = \(color)") == 1)
         #expect(try await cars.exists(where: "color = \(color)"))
-        #expect(try await cars.delete(where: "color = \(color)") == 1)
+        #expect(try await cars.delete(where: "color = \(color)").count == 1)
         #expect(try await cars.count() == 1)
         // A quote in the name of the collection is part of the name.
         let odd = store.collection("o`dd", of: Car.self)
@@ -71,8 +71,10 @@ import Testing
         let cars = store.collection("cars", of: Car.self)
         let many = (0..<2_500).map { Car(_id: "c\($0)", mileage: $0) }
         let before = try await newestCommit(of: store) ?? 0
-        #expect(try await cars.insert(many) == many.map { .string($0._id) })
+        let written = try await cars.insert(many)
+        #expect(written.ids == many.map { .string($0._id) })
         #expect(try await newestCommit(of: store) == before + 1)
+        #expect(written.commitID == before + 1)
         #expect(try await cars.count() == 2_500)
         // The last one exists: it fails in the third portion.
         let more = (0..<2_500).map { Car(_id: "d\($0)") } + [Car(_id: "c0")]
@@ -86,7 +88,7 @@ import Testing
             #expect(try await cars.count() == 2_501)
         }
         #expect(try await cars.count() == 2_501)
-        #expect(try await cars.insert([]) == [])
+        #expect(try await cars.insert([]).isEmpty)
     }
 
     @Test func `an error of encoding within many documents discards all of them`() async throws {
@@ -183,10 +185,10 @@ import Testing
         var other = car
         other.color = "red"
         other.owner = nil
-        #expect(try await cars.upsert(other) == "a")
+        #expect(try await cars.upsert(other).ids == ["a"])
         #expect(try await cars.get("a")?.color == "red")
         #expect(try await cars.get("a")?.owner == car.owner)
-        #expect(try await cars.upsert([other, Car(_id: "b")]) == ["a", "b"])
+        #expect(try await cars.upsert([other, Car(_id: "b")]).ids == ["b"])
         #expect(try await cars.count() == 2)
     }
 
@@ -195,7 +197,8 @@ import Testing
         let cars = store.collection("cars", of: Car.self)
         try await store.transaction { transaction in
             let inner = transaction.collection("cars", of: Car.self)
-            try await inner.insert(car)
+            let written = try await inner.insert(car)
+            #expect(written.commitID == nil)
             #expect(try await inner.get("a") == car)
             #expect(try await cars.get("a") == nil)
             try await inner.update("a") { $0.mileage += 1 }
@@ -222,7 +225,10 @@ import Testing
     @Test func `documents of any shape are values`() async throws {
         let store = try await makeStore()
         let cars = store.collection("cars", of: Value.self)
-        let id = try await cars.insert(["color": "blue", "tags": ["a", ["b": 1]], "none": .null])
+        let written = try await cars.insert([
+            "color": "blue", "tags": ["a", ["b": 1]], "none": .null,
+        ])
+        let id = try #require(written.ids.first)
         let found = try #require(try await cars.get(id))
         #expect(found["_id"] == id && found["color"]?.string == "blue")
         #expect(found["tags"]?[0]?.string == "a" && found["tags"]?[1]?["b"]?.int == 1)
@@ -254,7 +260,7 @@ import Testing
         let id = Nested.ID(shop: "a", number: 1)
         try await nested.insert(Nested(_id: id))
         #expect(try await nested.get(id) == Nested(_id: id))
-        #expect(try await nested.delete(id))
+        #expect(try await nested.delete(id).count == 1)
     }
 
     @Test func `an undecodable document is named`() async throws {
