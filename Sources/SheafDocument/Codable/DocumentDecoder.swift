@@ -1,4 +1,5 @@
 import SheafBytes
+import Synchronization
 
 /// A decoder of `Decodable` types from encoded documents, without intermediate values.
 package struct DocumentDecoder {
@@ -8,9 +9,14 @@ package struct DocumentDecoder {
     private let names: NameTable
     private let coding: ValueCoding
 
-    package init(_ names: NameTable, coding: ValueCoding = ValueCoding()) {
+    private let guess: NameGuess?
+
+    package init(
+        _ names: NameTable, coding: ValueCoding = ValueCoding(), guess: NameGuess? = nil
+    ) {
         self.names = names
         self.coding = coding
+        self.guess = guess
     }
 
     /// Decodes the visible content of a document.
@@ -22,7 +28,7 @@ package struct DocumentDecoder {
         guard try document.exists() else {
             return try ValueDecoder(coding: coding).decode(type, from: .null)
         }
-        let loan = DocumentLoan(names, coding, id: nil)
+        let loan = DocumentLoan(names, coding)
         defer { loan.end() }
         return try EntryDecoding(document.root, loan, nil, depth: 0).decode(type)
     }
@@ -31,12 +37,18 @@ package struct DocumentDecoder {
     package func decode<T: Decodable>(
         _ type: T.Type, from fields: EncodedObject, id: UnsafeRawBufferPointer
     ) throws -> T {
-        let loan = DocumentLoan(names, coding, id: id)
+        let loan = DocumentLoan(names, coding, root: fields, id: id, guess)
         defer { loan.end() }
-        let decoding = RootDecoding(fields: fields, loan: loan)
-        if T.self == Value.self, let value = try decoding.value() as? T { return value }
-        return try T(from: decoding)
+        if T.self == Value.self, let value = try loan.rootValue() as? T { return value }
+        return try T(from: loan)
     }
+}
+
+/// The number of the name that was decoded first; types are decoded in the same order each time.
+package final class NameGuess: Sendable {
+    fileprivate let number = Atomic<Int>(0)
+
+    package init() {}
 }
 
 /// Access to a borrowed document, valid only while it is decoded.
@@ -45,16 +57,25 @@ package struct DocumentDecoder {
 final class DocumentLoan {
     private let lentNames: NameTable
     let coding: ValueCoding
+    /// The fields of the document, if it is decoded with its id.
+    private let root: EncodedObject?
     /// The encoded id of the document; nil if its fields have none.
     private let lentID: UnsafeRawBufferPointer?
     private var isOpen = true
     /// Successor of the last name number found; fields are mostly decoded in order.
-    private var nextNumber = 0
+    private var nextNumber: Int
+    private var guess: NameGuess?
 
-    init(_ names: NameTable, _ coding: ValueCoding, id: UnsafeRawBufferPointer?) {
+    init(
+        _ names: NameTable, _ coding: ValueCoding, root: EncodedObject? = nil,
+        id: UnsafeRawBufferPointer? = nil, _ guess: NameGuess? = nil
+    ) {
         lentNames = names
         self.coding = coding
+        self.root = root
         lentID = id
+        self.guess = guess
+        nextNumber = guess?.number.load(ordering: .relaxed) ?? 0
     }
 
     func end() {
@@ -100,8 +121,45 @@ final class DocumentLoan {
 
     private func number(of name: UnsafeRawBufferPointer) -> UInt16? {
         let number = lentNames.number(of: name, guess: nextNumber)
-        if let number { nextNumber = Int(number) + 1 }
+        guard let number else { return nil }
+        if let guess {
+            if nextNumber != Int(number) { guess.number.store(Int(number), ordering: .relaxed) }
+            self.guess = nil
+        }
+        nextNumber = Int(number) + 1
         return number
+    }
+}
+
+/// The decoder of the fields of a document and its id.
+extension DocumentLoan: Decoder {
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(
+        keyedBy type: Key.Type
+    ) throws -> KeyedDecodingContainer<Key> {
+        guard let root else { throw Malformed.invalid("a document without fields", at: 0) }
+        return KeyedDecodingContainer(
+            EntryFieldsDecoding(object: root, loan: self, path: nil, depth: 1))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try Decoding(try rootValue(), nil, coding).unkeyedContainer()
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        Decoding(try rootValue(), nil, coding)
+    }
+
+    /// Returns all fields and the id.
+    fileprivate func rootValue() throws -> Value {
+        let container = try container(keyedBy: PathKey.self)
+        return .object(
+            Object(
+                try container.allKeys.map { key in
+                    (key.stringValue, try container.decode(Value.self, forKey: key))
+                }))
     }
 }
 
@@ -180,38 +238,5 @@ struct EntryDecoding: Decoder {
             return try decoding().decode(type)
         }
         return try T(from: self)
-    }
-}
-
-/// The decoder of a document's fields and its id.
-private struct RootDecoding: Decoder {
-    let fields: EncodedObject
-    let loan: DocumentLoan
-
-    var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
-
-    func container<Key: CodingKey>(
-        keyedBy type: Key.Type
-    ) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(EntryFieldsDecoding(object: fields, loan: loan, path: nil, depth: 1))
-    }
-
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try Decoding(try value(), nil, loan.coding).unkeyedContainer()
-    }
-
-    func singleValueContainer() throws -> any SingleValueDecodingContainer {
-        Decoding(try value(), nil, loan.coding)
-    }
-
-    /// Returns all fields.
-    func value() throws -> Value {
-        let container = try container(keyedBy: PathKey.self)
-        return .object(
-            Object(
-                try container.allKeys.map { key in
-                    (key.stringValue, try container.decode(Value.self, forKey: key))
-                }))
     }
 }

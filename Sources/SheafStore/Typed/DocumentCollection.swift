@@ -40,6 +40,7 @@ final class CollectionAccess: Sendable {
     let scope: TypedScope
     let store: Store
     private let queries: QueryEngine
+    private let guess = NameGuess()
     /// The statement that reads a document by its id; nil in a transaction, and if the name is no
     /// valid collection.
     let lookup: Statement?
@@ -77,7 +78,7 @@ final class CollectionAccess: Sendable {
             // The bytes of the document are valid as long as the snapshot.
             defer { withExtendedLifetime(snapshot) {} }
             do {
-                return try DocumentDecoder(snapshot.names, coding: coding)
+                return try DocumentDecoder(snapshot.names, coding: coding, guess: guess)
                     .decode(type, from: fields, id: key)
             } catch let error as DecodingError {
                 throw error.located(in: "the document \(id.json.shortened) of \(name.shortened)")
