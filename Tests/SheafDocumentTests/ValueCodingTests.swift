@@ -81,6 +81,15 @@ import Testing
         #expect(try decoded(string) == decimal)
     }
 
+    @Test func `a literal of a decimal is what it says`() throws {
+        // Swift reads the literal as a `Double`, which has further digits.
+        let literal: Decimal = 19.99
+        #expect(try encoded(literal) == 19.99)
+        #expect(try encoded(literal, ValueCoding(decimals: .string)) == "19.99")
+        let decimal: Decimal = try decoded(encoded(literal))
+        #expect(decimal == Decimal(string: "19.99"))
+    }
+
     @Test func `a decimal with more digits is refused as a number`() throws {
         for text in ["0.1234567890123456", "9223372036854775808", "123456789012345.6"] {
             let decimal = try #require(Decimal(string: text))

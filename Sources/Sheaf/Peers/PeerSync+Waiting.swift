@@ -26,6 +26,21 @@ extension PeerSync {
         }
     }
 
+    /// Waits until a peer has the documents that a typed call wrote.
+    ///
+    ///     let written = try await cars.insert(car)
+    ///     try await peer.sync.wait(for: written, on: other.key)
+    public nonisolated(nonsending) func wait(
+        for written: WrittenDocuments, on peer: PeerKey
+    ) async throws {
+        guard let commit = written.commitID else {
+            throw StoreError(
+                .meaning, "the documents are not committed, so no other peer can have them",
+                hint: "wait after the transaction has ended")
+        }
+        try await wait(for: commit, on: peer)
+    }
+
     /// The local writes that other peers refuse for lack of rights.
     ///
     /// These are the rows of `system:refused_writes`. After a restart the list is complete once all

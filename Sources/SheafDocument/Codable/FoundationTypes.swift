@@ -119,8 +119,28 @@ extension Date {
 extension Decimal {
     /// Returns the value of the decimal; nil if it has too many digits for a number.
     fileprivate func value(_ form: ValueCoding.Decimals) -> Value? {
-        guard form == .number else { return .string(description) }
         guard isFinite else { return nil }
+        switch form {
+        case .number: return number ?? literal?.number
+        case .string: return .string((number == nil ? literal ?? self : self).description)
+        }
+    }
+
+    /// The decimal that a literal in Swift means; nil if this decimal is from none.
+    ///
+    /// A literal such as `19.99` becomes a `Double` first, and then 19.98999999999999488, whose
+    /// nearest float may be the next one.
+    private var literal: Decimal? {
+        guard let float = Double(description) else { return nil }
+        for float in [float, float.nextUp, float.nextDown] where Decimal(float) == self {
+            guard let decimal = Decimal(shortest: float), decimal.number != nil else { continue }
+            return decimal
+        }
+        return nil
+    }
+
+    /// The integer or the nearest float; nil if the decimal has too many digits.
+    private var number: Value? {
         // The text of a decimal has neither an exponent nor zeros at the end of a fraction.
         let text = description
         if let integer = Int64(text) { return .integer(integer) }

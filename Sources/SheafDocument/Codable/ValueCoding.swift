@@ -23,7 +23,8 @@ public struct ValueCoding: Hashable, Sendable {
         /// An integer if the decimal has no fraction, otherwise the nearest float.
         ///
         /// At most 15 significant digits, or a 64-bit integer; more are an error. Within this limit
-        /// decoding returns the same decimal, and `=`, `<` and `ORDER BY` compare exactly.
+        /// decoding returns the same decimal, and `=`, `<` and `ORDER BY` compare exactly. In both
+        /// forms a literal such as `19.99`, which Swift converts from the `Double`, is 19.99.
         case number
         /// A text with all digits, which the query language compares as text and does not add.
         case string

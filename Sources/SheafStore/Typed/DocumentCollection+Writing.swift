@@ -133,7 +133,7 @@ extension DocumentCollection where Document: Codable {
     ) async throws -> Document {
         let id = try ValueEncoder(coding: coding).encode(id)
         return try await scope.transaction("update in \(name)") { transaction in
-            let documents = DocumentCollection(.transaction(transaction), name, coding)
+            let documents = within(transaction)
             guard let original = try await documents.get(id) else { throw missing(id) }
             var document = original
             try change(&document)

@@ -16,8 +16,8 @@ import Synchronization
 /// document. Values become arguments of statements, and never part of their text. A collection of
 /// `Value` reads and writes documents of any shape.
 ///
-/// Calls of a store's collection are transactions of their own; `StoreTransaction.collection` makes
-/// them part of a transaction.
+/// Calls of a store's collection are transactions of their own; those of `within` and of
+/// `StoreTransaction.collection` are part of a transaction.
 public struct DocumentCollection<Document>: Sendable {
     // One reference, so that calls do not count several.
     private let access: CollectionAccess
@@ -31,6 +31,16 @@ public struct DocumentCollection<Document>: Sendable {
     /// The form of dates, decimals and durations in its documents.
     public var coding: ValueCoding { access.coding }
     var scope: TypedScope { access.scope }
+
+    /// Returns the same collection with calls that are part of a transaction.
+    ///
+    ///     try await store.transaction { transaction in
+    ///         try await accounts.within(transaction).update(id) { $0.balance -= payment.sum }
+    ///         try await payments.within(transaction).insert(payment)
+    ///     }
+    public func within(_ transaction: StoreTransaction) -> DocumentCollection {
+        DocumentCollection(.transaction(transaction), name, coding)
+    }
 }
 
 /// What the calls of a collection need besides the type of its documents.

@@ -11,11 +11,14 @@ struct DocumentationTests {
         "Sources/Sheaf/Sheaf.docc/Reliability.md", "Sources/Sheaf/Sheaf.docc/Attachments.md",
         "Sources/Sheaf/Sheaf.docc/Syncing.md", "Sources/Sheaf/Sheaf.docc/DataTypes.md",
         "Sources/Sheaf/Sheaf.docc/ReferenceNames.md",
+        "Sources/Sheaf/Sheaf.docc/TypedCalls.md", "Sources/Sheaf/Sheaf.docc/Tasks.md",
         "Sources/Sheaf/Sheaf.docc/Backups.md", "Sources/Sheaf/Sheaf.docc/Clocks.md",
     ]
 
     private static let examples = [
         "Tests/SheafTests/Documentation/DocumentationExampleTests.swift",
+        "Tests/SheafTests/Documentation/TaskExampleTests.swift",
+        "Tests/SheafTests/Documentation/TypedCallExampleTests.swift",
         "Tests/DittoNamesTests/DocumentedNamesTests.swift",
     ]
 
@@ -43,6 +46,15 @@ struct DocumentationTests {
             let isPresent = code.indices.contains { code[$0...].starts(with: block) }
             #expect(isPresent, "\(page): \(block.joined(separator: "\n"))")
         }
+    }
+
+    @Test func `typed calls take at most half the lines that statements take`() throws {
+        let blocks = try Self.blocks(of: "Sources/Sheaf/Sheaf.docc/Tasks.md").dropFirst(2)
+        #expect(blocks.count == 30)
+        let typed = blocks.enumerated().filter { $0.offset.isMultiple(of: 2) }
+        let lines = typed.reduce(0) { $0 + $1.element.count }
+        let all = blocks.reduce(0) { $0 + $1.count }
+        #expect(2 * lines <= all - lines, "\(lines) lines against \(all - lines)")
     }
 
     @Test func `all pages of the documentation catalog are checked`() throws {
