@@ -1,6 +1,7 @@
 import SheafBytes
 package import SheafDocument
 package import SheafStorage
+package import SheafSystem
 
 /// An error of the attachment files that documents reference.
 package enum AttachmentError: Error, Equatable, Sendable {
@@ -22,6 +23,8 @@ package enum AttachmentError: Error, Equatable, Sendable {
     case limit(name: String, value: Int, limit: Int)
     case readOnly
     case closed
+    /// The task that added or read an attachment was canceled.
+    case cancelled
 }
 
 extension AttachmentError: CustomStringConvertible {
@@ -44,7 +47,15 @@ extension AttachmentError: CustomStringConvertible {
             "\(name) is \(limit) bytes, but \(value) bytes are needed"
         case .readOnly: "the store was opened for reading only; open it for writing to change it"
         case .closed: "the store was closed"
+        case .cancelled: "the task was canceled"
         }
+    }
+}
+
+extension EvaluationStop {
+    /// Throws if the work on an attachment must end.
+    package func checkAttachment() throws(AttachmentError) {
+        guard !isSet else { throw .cancelled }
     }
 }
 

@@ -1,5 +1,6 @@
 package import SheafDocument
 package import SheafStorage
+package import SheafSystem
 
 /// The source of the bytes of a new attachment.
 package protocol AttachmentSource {
@@ -60,13 +61,17 @@ struct FileSource: AttachmentSource {
 
 extension AttachmentStore {
     /// Adds a file chunk by chunk; returns its id when the file is durable.
-    package func add(_ source: some AttachmentSource) throws(AttachmentError) -> AttachmentID {
+    ///
+    /// `stop` ends it between two chunks.
+    package func add(
+        _ source: some AttachmentSource, until stop: EvaluationStop? = nil
+    ) throws(AttachmentError) -> AttachmentID {
         let volume = try writableVolume()
         let length = source.length
         try reserve(length)
         let name = FileName.temporaryName(options.random())
         do throws(AttachmentError) {
-            let list = try fill(name, in: volume, from: source)
+            let list = try fill(name, in: volume, from: source, until: stop)
             try publish(name, as: list.id, length: length, reserved: length)
             return list.id
         } catch {
@@ -77,25 +82,28 @@ extension AttachmentStore {
     }
 
     /// Adds bytes that are in memory.
-    package func add(_ bytes: [UInt8]) throws(AttachmentError) -> AttachmentID {
-        try add(BytesSource(bytes: bytes))
+    package func add(
+        _ bytes: [UInt8], until stop: EvaluationStop? = nil
+    ) throws(AttachmentError) -> AttachmentID {
+        try add(BytesSource(bytes: bytes), until: stop)
     }
 
     /// Adds a file of another directory.
     package func add(
-        _ name: String, in directory: any Volume
+        _ name: String, in directory: any Volume, until stop: EvaluationStop? = nil
     ) throws(AttachmentError) -> (id: AttachmentID, length: Int) {
         let file = try onVolume { () throws(VolumeError) in try directory.open(name, .read) }
         defer { file.close() }
         let source = try onVolume { () throws(VolumeError) in
             try FileSource(file, path: "\(directory.path)/\(name)")
         }
-        return (try add(source), source.length)
+        return (try add(source, until: stop), source.length)
     }
 
     /// Writes a complete file and makes its bytes durable, but not its name.
     private func fill(
-        _ name: String, in volume: any Volume, from source: some AttachmentSource
+        _ name: String, in volume: any Volume, from source: some AttachmentSource,
+        until stop: EvaluationStop?
     ) throws(AttachmentError) -> ChunkList {
         let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
         defer { file.close() }
@@ -106,6 +114,7 @@ extension AttachmentStore {
         try Self.withBuffer(min(source.length, ChunkList.chunkLength)) {
             (buffer) throws(AttachmentError) in
             for chunk in 0..<list.count {
+                try stop?.checkAttachment()
                 let range = list.range(of: chunk)
                 let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
                 let isRead = try onVolume { () throws(VolumeError) in

@@ -16,6 +16,7 @@ extension QueryEngine {
         transaction.largeDocuments = []
         let reader = transaction.reader(self, parameters)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
+        let pendingCollections = plan.mutations.isEmpty ? reader.pending.collections : []
         // The plan is complete and no longer reads pending documents.
         reader.releasePending()
         var ids: [Value] = []
@@ -33,7 +34,7 @@ extension QueryEngine {
         let rows = try run?.returned(returned, by: plan, changing: ids.count)
         return QueryOutcome(
             rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids,
-            largeDocuments: transaction.largeDocuments)
+            pendingCollections: pendingCollections, largeDocuments: transaction.largeDocuments)
     }
 
     /// Applies the mutation of one document; locates its error in the statement.

@@ -82,7 +82,9 @@ extension QueryEngine {
         case .reading:
             let reader = context.reader(self, parameters)
             let run = makeRun(statement, arguments, parameters, on: reader)
-            return QueryOutcome(rows: try run.rows(), reader: reader)
+            return QueryOutcome(
+                rows: try run.rows(), reader: reader,
+                pendingCollections: reader.pending.collections)
         case .writing:
             assignNumbers(insertedBy: statement, arguments)
             return try context.write(self) { (transaction) throws(StoreError) in

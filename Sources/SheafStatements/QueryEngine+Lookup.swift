@@ -47,7 +47,7 @@ extension QueryEngine {
         do throws(StoreError) {
             return ResultStorage(
                 try lookup.item(id, in: reader), of: reader.snapshot, commitCell,
-                storeNumber: number)
+                storeNumber: number, pendingCollections: reader.pending.collections)
         } catch {
             // The regular run of the statement reports the damage.
             return nil

@@ -13,6 +13,8 @@ package struct QueryOutcome {
     var mutatedIDs: [Value] = []
     /// The commit of the changes; nil if the result has the commit of the reader.
     var commit: CommitID?
+    /// Numbers of the collections whose pending changes the snapshot of the reader lacks.
+    var pendingCollections: Set<UInt16> = []
     /// The written documents that exceed the soft size limit.
     var largeDocuments: [LargeDocument] = []
 

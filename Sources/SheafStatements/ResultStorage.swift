@@ -20,6 +20,8 @@ package final class ResultStorage: Sendable {
     private let hasMaterialized = Atomic(false)
     /// The number that identifies the store in the process.
     package let storeNumber: UInt64
+    /// Numbers of the collections with pending changes, which the snapshot lacks.
+    private let pendingCollections: Set<UInt16>
 
     private enum Rows {
         /// A single row, without the allocation of an array.
@@ -55,22 +57,25 @@ package final class ResultStorage: Sendable {
         names = reader.names
         commit = .known(reader.snapshot.log.commit)
         storeNumber = reader.storeNumber
+        pendingCollections = []
     }
 
     /// Creates a statement's result; `commitCell` is nil if the statement is its own transaction.
     convenience init(_ outcome: QueryOutcome, _ commitCell: CommitCell?) {
         self.init(
             outcome.rows, of: outcome.reader, outcome.mutatedIDs,
-            ResultCommit(outcome.commit ?? outcome.reader.snapshot.log.commit, commitCell))
+            ResultCommit(outcome.commit ?? outcome.reader.snapshot.log.commit, commitCell),
+            outcome.pendingCollections)
     }
 
     /// Creates the result of an observed statement that was run completely.
     package convenience init(_ rows: QueryRows, of reader: SnapshotReader) {
-        self.init(rows, of: reader, [], .known(reader.snapshot.log.commit))
+        self.init(rows, of: reader, [], .known(reader.snapshot.log.commit), [])
     }
 
     private init(
-        _ rows: QueryRows, of reader: SnapshotReader, _ mutatedIDs: [Value], _ commit: ResultCommit
+        _ rows: QueryRows, of reader: SnapshotReader, _ mutatedIDs: [Value],
+        _ commit: ResultCommit, _ pendingCollections: Set<UInt16>
     ) {
         self.rows = .many(rows.items)
         columns = rows.columns
@@ -79,12 +84,13 @@ package final class ResultStorage: Sendable {
         names = reader.names
         self.commit = commit
         storeNumber = reader.storeNumber
+        self.pendingCollections = pendingCollections
     }
 
     /// Creates the result of a point lookup: one document, or no row.
     init(
         _ document: ResultItem?, of snapshot: DocumentSnapshot, _ commitCell: CommitCell?,
-        storeNumber: UInt64
+        storeNumber: UInt64, pendingCollections: Set<UInt16> = []
     ) {
         rows = document.map { .one($0) } ?? .many([])
         columns = nil
@@ -93,6 +99,29 @@ package final class ResultStorage: Sendable {
         names = snapshot.names
         commit = ResultCommit(snapshot.log.commit, commitCell)
         self.storeNumber = storeNumber
+        self.pendingCollections = pendingCollections
+    }
+
+    /// Whether the statement returned no rows and changed no documents.
+    package var isEmpty: Bool { count == 0 && mutatedIDs.isEmpty }
+
+    /// Returns notes that may explain the empty result of `statement`; none if it is not empty.
+    ///
+    /// They are computed from the snapshot of the result. A document that cannot be read, and a
+    /// collection with changes that the snapshot lacks, has none.
+    package func notes(
+        _ statement: Statement, _ arguments: ArgumentValues, isStrict: Bool
+    ) -> [String] {
+        guard isEmpty, case .snapshot(let snapshot) = owner else { return [] }
+        let (catalog, pending) = (snapshot.catalog, pendingCollections)
+        let empty = EmptyResult(
+            statement, arguments, isStrict: isStrict,
+            in: SnapshotReader(snapshot, virtual: NoVirtualCollections()),
+            collections: catalog.collections
+        ) { name in
+            catalog.number(ofCollection: name).map { !pending.contains($0) } ?? true
+        }
+        return (try? empty.notes()) ?? []
     }
 
     /// All rows.

@@ -11,3 +11,10 @@ package protocol VirtualCollections: Sendable {
         of name: String, in snapshot: DocumentSnapshot
     ) throws(StoreError) -> [Object]?
 }
+
+/// A set without system collections.
+struct NoVirtualCollections: VirtualCollections {
+    var names: [String] { [] }
+
+    func rows(of name: String, in snapshot: DocumentSnapshot) -> [Object]? { nil }
+}

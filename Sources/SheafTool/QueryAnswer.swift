@@ -28,14 +28,18 @@ struct QueryAnswer {
         }
     }
 
-    /// Prints the rows, the profile and the commit.
-    func print(_ result: ResultStorage) throws(StoreError) {
+    /// Prints the rows, the profile and the commit; notes on an empty result to standard error.
+    func print(_ result: ResultStorage, _ values: ArgumentValues) throws(StoreError) {
         // The rows refer to memory that the result keeps valid.
         defer { withExtendedLifetime(result) {} }
         let rows = ResultRows(result)
         if hasRows { try ResultPrinter(mode: mode, output: output).print(rows) }
         if case .profile = statement.body { print(profile: ResultRows.profile(result.items)) }
         if statement.isWriting, let commit = result.commit.value { print(commit, result) }
+        // The parameters of the store are its defaults, because they are not stored.
+        for note in result.notes(statement, values, isStrict: false) {
+            output.print(note: TerminalText.visible(note))
+        }
     }
 
     /// Whether the statement returns rows.

@@ -33,7 +33,8 @@ extension Command {
             the JSON keys commit, changed (the number of documents) and ids; that of CREATE INDEX
             and DROP INDEX has commit only. The mode csv follows RFC 4180 and starts with the field
             names: a missing field is empty, null is null, and the strings "" and "null" are
-            quoted. Everything but rows goes to standard error.
+            quoted. Everything but rows goes to standard error. In every mode, so do notes that
+            may explain an empty result, such as a field that no document has.
 
             The exit code is 64 for a syntax error or a missing or invalid argument, and 1 if the
             statement fails otherwise.
@@ -67,7 +68,7 @@ enum QueryCommand {
         let answer = QueryAnswer(statement, mode, output)
         if statement.isWriting {
             try write(statement, values, at: path, &timer) { (result) throws(ToolError) in
-                try onStatement(at: path) { () throws(StoreError) in try answer.print(result) }
+                try onStatement(at: path) { () throws(StoreError) in try answer.print(result, values) }
             }
         } else {
             try read(statement, values, at: path, answer, &timer)
@@ -101,7 +102,7 @@ enum QueryCommand {
         }
         timer.lap("plan and run")
         timer.rowCount = ResultRows(result).count
-        try onStatement(at: path) { () throws(StoreError) in try answer.print(result) }
+        try onStatement(at: path) { () throws(StoreError) in try answer.print(result, values) }
     }
 
     private static func write(

@@ -9,7 +9,7 @@ import SheafStore
 final class ObservedQueries {
     /// An observer with its statement and its last result.
     private struct ObserverState {
-        let observer: StoreObserver
+        let observer: ObserverRegistration
         let text: String
         let statement: Statement
         let arguments: [String: Value]
@@ -51,7 +51,7 @@ final class ObservedQueries {
         let query = DQL(verbatim: text)
         let statement = try simulation.queries.statement(query)
         lastNumber += 1
-        let observer = StoreObserver(unattended: query, number: lastNumber)
+        let observer = ObserverRegistration(unattended: query, number: lastNumber)
         let missed = simulation.queries.documents.startFeed()
         newObservers.append(
             NewObserver(observer, statement, ArgumentValues(arguments), missedThrough: missed))

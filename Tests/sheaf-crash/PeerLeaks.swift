@@ -204,10 +204,15 @@ enum PeerLeaks {
     private static func live(
         _ left: Peer, _ right: Peer, _ round: Int, until gate: AsyncStream<Void>
     ) async throws -> [Task<Void, any Error>] {
+        var observers: [(StoreObserver, PresenceObserver)] = []
+        defer { withExtendedLifetime(observers) {} }
         for peer in [left, right] {
             try peer.sync.registerSubscription("SELECT * FROM t")
-            try peer.store.observe("SELECT * FROM t WHERE n > 3") { _ in }
-            peer.presence.observe { _ in }
+            observers.append(
+                (
+                    try peer.store.observe("SELECT * FROM t WHERE n > 3") { _ in },
+                    peer.presence.observe { _ in }
+                ))
             try peer.sync.start()
         }
         try await left.store.execute(

@@ -92,7 +92,8 @@ public final class PeerSync: Sendable {
     ///
     /// The query is `SELECT * FROM` a collection, with an optional `WHERE`; `ORDER BY` and `LIMIT`
     /// are allowed if `dql_restrict_subscriptions` is false. The subscription lasts until it is
-    /// canceled or the peer is closed; received documents are kept.
+    /// canceled or the peer is closed, even if the returned handle is released: it describes what
+    /// the peer replicates, not what a caller reads. Received documents are kept.
     @discardableResult
     public func registerSubscription(
         _ query: DQL, _ arguments: QueryArguments = QueryArguments()
@@ -175,6 +176,10 @@ public final class PeerSync: Sendable {
 }
 
 /// A registered query; matching documents are replicated to this peer until it is canceled.
+///
+/// Unlike an observer, a subscription outlives its handle: it has no callback that could use
+/// released state, and a peer that replicated less whenever a view is closed would transfer
+/// documents again when the view is opened. `PeerSync.subscriptions` lists them.
 public final class SyncSubscription: Sendable {
     let checked: SubscriptionQuery
     private let number: UInt64

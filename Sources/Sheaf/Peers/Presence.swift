@@ -73,20 +73,21 @@ public final class Presence: Sendable {
     public var graph: PresenceGraph { presences.graph }
 
     /// Calls `onChange` with the current graph and after each change, one call at a time.
-    @discardableResult
+    ///
+    /// The observer ends when it is released, so it must be kept.
     public func observe(
         onChange: @escaping @Sendable (PresenceGraph) -> Void
     ) -> PresenceObserver {
-        let observer = PresenceObserver(presences, onChange)
-        presences.add(observer)
-        return observer
+        let registration = PresenceRegistration(presences, onChange)
+        presences.add(registration)
+        return PresenceObserver(registration)
     }
 
     /// Returns an asynchronous sequence of graphs, one for each change.
     public func observe() -> PresenceObservation {
-        let observer = PresenceObserver(presences, nil)
-        presences.add(observer)
-        return PresenceObservation(observer)
+        let registration = PresenceRegistration(presences, nil)
+        presences.add(registration)
+        return PresenceObservation(PresenceObserver(registration))
     }
 
     // MARK: Description of this peer

@@ -1,101 +1,30 @@
-import SheafQuery
 public import SheafReplication
-import SheafStorage
-import Synchronization
 
-/// The registration of a callback or a sequence for changes of the presence graph.
+/// The observation of the presence graph; it ends when the observer is released.
 ///
-/// A slow observer gets the newest graph and misses those in between. The observer stays
-/// registered, even if not retained, until it is canceled or the peer is closed.
+/// A slow observer gets the newest graph and misses those in between. Nothing is delivered after
+/// `cancel`, nor after the last reference to the observer is released: keep it as long as graphs are
+/// wanted. The peer does not retain it.
 public final class PresenceObserver: Sendable {
-    private struct State: Sendable {
-        var pendingGraph: PresenceGraph?
-        /// Whether a graph was put or the delivery has ended.
-        var hasBegun = false
-        /// Whether a task is calling `onChange`, or is about to.
-        var isCalling = false
-        var isCancelled = false
-        /// The continuation of a sequence that waits for the next graph.
-        var waiter: (@Sendable (PresenceGraph?) -> Void)?
+    fileprivate let registration: PresenceRegistration
+
+    /// Creates the handle of a registration; its release cancels the registration.
+    init(_ registration: PresenceRegistration) {
+        self.registration = registration
     }
 
-    private let state = Mutex(State())
-    /// The callback; nil if an asynchronous sequence consumes the graphs.
-    private let onChange: (@Sendable (PresenceGraph) -> Void)?
-    private weak let registry: PresenceRegistry?
-
-    init(_ registry: PresenceRegistry, _ onChange: (@Sendable (PresenceGraph) -> Void)?) {
-        self.registry = registry
-        self.onChange = onChange
+    deinit {
+        registration.cancel()
     }
 
     /// Whether the delivery has ended.
-    public var isCancelled: Bool { state.withLock(\.isCancelled) }
+    public var isCancelled: Bool { registration.isCancelled }
 
     /// Stops the delivery: no callback begins after this returns.
     ///
     /// It does not wait for a running callback. Further calls have no effect.
     public func cancel() {
-        end()
-        registry?.remove(self)
-    }
-
-    /// Ends the delivery without removing the observer from the registry.
-    func end() {
-        let waiter = state.withLock { state in
-            defer { state = State(hasBegun: true, isCancelled: true) }
-            return state.waiter
-        }
-        waiter?(nil)
-    }
-
-    /// Delivers a graph, or stores it until the consumer is ready.
-    func put(_ graph: PresenceGraph, unlessThereIsOne isFirst: Bool = false) {
-        let (waiter, isToCall) = state.withLock { state in
-            guard !state.isCancelled, !(isFirst && state.hasBegun) else {
-                return (nil as (@Sendable (PresenceGraph?) -> Void)?, false)
-            }
-            state.hasBegun = true
-            if let waiter = state.waiter {
-                state.waiter = nil
-                return (waiter, false)
-            }
-            state.pendingGraph = graph
-            guard onChange != nil, !state.isCalling else { return (nil, false) }
-            state.isCalling = true
-            return (nil, true)
-        }
-        waiter?(graph)
-        if isToCall { Task { call() } }
-    }
-
-    /// Calls the callback until there is no newer graph.
-    private func call() {
-        while let graph = next() { onChange?(graph) }
-    }
-
-    private func next() -> PresenceGraph? {
-        state.withLock { state in
-            defer { state.pendingGraph = nil }
-            if state.pendingGraph == nil { state.isCalling = false }
-            return state.pendingGraph
-        }
-    }
-
-    /// Calls `waiter` with the newest graph, or with the next one once there is one.
-    ///
-    /// Calls it with nil when the delivery has ended, or if another consumer is waiting.
-    fileprivate func requestNext(_ waiter: @escaping @Sendable (PresenceGraph?) -> Void) {
-        let graph: PresenceGraph?? = state.withLock { state in
-            if let newest = state.pendingGraph {
-                state.pendingGraph = nil
-                return .some(newest)
-            }
-            if state.isCancelled || state.waiter != nil { return .some(nil) }
-            state.waiter = waiter
-            return .none
-        }
-        if let graph { waiter(graph) }
+        registration.cancel()
     }
 }
 
@@ -114,36 +43,19 @@ public struct PresenceObservation: AsyncSequence, Sendable {
 
     /// The observer; canceling it ends the sequence.
     public let observer: PresenceObserver
-    private let end: End
-
-    /// A token that cancels the observer when the last copy of the sequence is released.
-    private final class End: Sendable {
-        let observer: PresenceObserver
-
-        init(_ observer: PresenceObserver) {
-            self.observer = observer
-        }
-
-        deinit {
-            observer.cancel()
-        }
-    }
 
     init(_ observer: PresenceObserver) {
         self.observer = observer
-        end = End(observer)
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(observer, end) }
+    public func makeAsyncIterator() -> Iterator { Iterator(observer) }
 
     /// The iterator of a presence observation.
     public struct Iterator: AsyncIteratorProtocol {
         private let observer: PresenceObserver
-        private let end: any AnyObject & Sendable
 
-        fileprivate init(_ observer: PresenceObserver, _ end: any AnyObject & Sendable) {
+        fileprivate init(_ observer: PresenceObserver) {
             self.observer = observer
-            self.end = end
         }
 
         public mutating func next() async -> PresenceGraph? {
@@ -151,7 +63,7 @@ public struct PresenceObservation: AsyncSequence, Sendable {
             return await withTaskCancellationHandler {
                 await withUnsafeContinuation {
                     (continuation: UnsafeContinuation<PresenceGraph?, Never>) in
-                    observer.requestNext { continuation.resume(returning: $0) }
+                    observer.registration.requestNext { continuation.resume(returning: $0) }
                 }
             } onCancel: {
                 observer.cancel()

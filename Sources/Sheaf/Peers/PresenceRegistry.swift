@@ -7,7 +7,7 @@ import Synchronization
 final class PresenceRegistry: Sendable {
     private struct State: Sendable {
         var graph: PresenceGraph
-        var observers: [PresenceObserver] = []
+        var observers: [PresenceRegistration] = []
         var isClosed = false
         /// The listener for the events of transports and connections.
         var onTransportEvent: (@Sendable (PeerTransportEvent) -> Void)?
@@ -32,7 +32,7 @@ final class PresenceRegistry: Sendable {
     /// Replaces the graph and notifies observers if it has changed.
     func update(_ records: [PeerRecord], disconnected: [DisconnectedPeer]) {
         let graph = PresenceGraph(records, disconnected: disconnected)
-        let observers: [PresenceObserver] = state.withLock { state in
+        let observers: [PresenceRegistration] = state.withLock { state in
             guard state.graph != graph, !state.isClosed else { return [] }
             state.graph = graph
             return state.observers
@@ -69,7 +69,7 @@ final class PresenceRegistry: Sendable {
     }
 
     /// Adds an observer, which gets the current graph first.
-    func add(_ observer: PresenceObserver) {
+    func add(_ observer: PresenceRegistration) {
         let graph: PresenceGraph? = state.withLock { state in
             guard !state.isClosed else { return nil }
             state.observers.append(observer)
@@ -80,7 +80,7 @@ final class PresenceRegistry: Sendable {
         observer.put(graph, unlessThereIsOne: true)
     }
 
-    func remove(_ observer: PresenceObserver) {
+    func remove(_ observer: PresenceRegistration) {
         state.withLock { state in state.observers.removeAll { $0 === observer } }
     }
 

@@ -152,7 +152,8 @@ package struct QueryRun {
             }
             var objects: [Object] = []
             let found = try rows(of: select, clock: clock)
-            for item in found.rows.items {
+            for (number, item) in found.rows.items.enumerated() {
+                if number & 0xFF == 0xFF { try options.interruption?.check() }
                 objects.append(try item.object(environment.store.names))
             }
             var plan = try planner.plan(insert, rows: objects)

@@ -47,6 +47,7 @@ extension StoreError.Reason {
         case .limit: self = .limit
         case .readOnly: self = .readOnly
         case .closed: self = .closed
+        case .cancelled: self = .cancelled
         }
     }
 }

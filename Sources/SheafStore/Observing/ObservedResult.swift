@@ -8,7 +8,7 @@ import SheafStorage
 ///
 /// Used by one thread at a time.
 final class ObservedResult {
-    let observer: StoreObserver
+    let observer: ObserverRegistration
     let statement: Statement
     let arguments: ArgumentValues
     private(set) var observedChanges: ObservedChanges
@@ -126,7 +126,7 @@ final class ObservedResult {
     /// changes, which live as long as the observer.
     func outcome(
         _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
-    ) -> StoreObserver.Outcome? {
+    ) -> ObserverRegistration.Outcome? {
         let hasFailed = failure != nil
         do throws(StoreError) {
             let result = try result(reader, always: always || hasFailed, run)

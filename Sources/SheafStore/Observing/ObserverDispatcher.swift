@@ -13,7 +13,7 @@ final class ObserverDispatcher: Sendable {
     /// The observer schedule; locked by the dispatching thread.
     private let schedule: Mutex<ObserverSchedule>
     private let queries: QueryEngine
-    private let observers = Mutex<[UInt64: StoreObserver]>([:])
+    private let observers = Mutex<[UInt64: ObserverRegistration]>([:])
     private let lastNumber = Atomic<UInt64>(0)
 
     init(_ queries: QueryEngine) {
@@ -21,13 +21,15 @@ final class ObserverDispatcher: Sendable {
         schedule = Mutex(ObserverSchedule(queries))
     }
 
-    /// All observers, in order of creation.
-    var all: [StoreObserver] {
+    /// The observers in use, in order of creation.
+    var all: [StoreObserver] { registrations.compactMap(\.observer) }
+
+    private var registrations: [ObserverRegistration] {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 
     /// Counts and logs an error of an observer's callback or statement.
-    func recordError(_ error: any Error, of observer: StoreObserver) {
+    func recordError(_ error: any Error, of observer: ObserverRegistration) {
         queries.countObserverFailure()
         // The line of the statement is omitted: it may contain values.
         let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
@@ -54,14 +56,14 @@ final class ObserverDispatcher: Sendable {
 
     /// Adds an observer of a query; throws if the statement is invalid.
     func observe(
-        _ query: DQL, _ arguments: QueryArguments, _ callback: StoreObserver.Callback
-    ) throws(StoreError) -> StoreObserver {
+        _ query: DQL, _ arguments: QueryArguments, _ callback: ObserverRegistration.Callback
+    ) throws(StoreError) -> ObserverRegistration {
         let (statement, values) = try queries.prepare(query, arguments)
         // Errors of the statement are thrown here, not delivered.
         _ = try queries.makeRun(statement, values).observedChanges()
         _ = try documents
         let number = lastNumber.add(1, ordering: .relaxed).newValue
-        let observer = StoreObserver(query, number: number, callback, dispatcher: self)
+        let observer = ObserverRegistration(query, number: number, callback, dispatcher: self)
         observers.withLock { $0[number] = observer }
         let newObserver = NewObserver(
             observer, statement, values, missedThrough: try documents.startFeed())
@@ -84,19 +86,19 @@ final class ObserverDispatcher: Sendable {
     }
 
     /// Removes a canceled observer.
-    func remove(_ observer: StoreObserver) {
+    func remove(_ observer: ObserverRegistration) {
         observers.withLock { $0[observer.number] = nil }
         workers.remove(observer)
     }
 
     /// Queues an observer to be called after all others.
-    func deliver(_ observer: StoreObserver) {
+    func deliver(_ observer: ObserverRegistration) {
         workers.deliver(observer)
     }
 
     /// Cancels all observers and ends the threads.
     func stop() {
-        for observer in all { _ = observer.end() }
+        for observer in registrations { _ = observer.end() }
         observers.withLock { $0 = [:] }
         let documents = try? documents
         documents?.store.onPublishing(nil)
@@ -113,12 +115,12 @@ final class ObserverDispatcher: Sendable {
 
     /// Computes new results and stores them in their observers; returns the observers to call.
     private func dispatch(_ work: WorkerScheduler.PendingWork) -> (
-        called: [StoreObserver], next: UInt64?
+        called: [ObserverRegistration], next: UInt64?
     ) {
         let (deliveries, next) = schedule.withLock { schedule in
             (computeDeliveries(&schedule, work), schedule.deadline)
         }
-        var called: [StoreObserver] = []
+        var called: [ObserverRegistration] = []
         for delivery in deliveries where delivery.observer.put(delivery.outcome) {
             called.append(delivery.observer)
         }

@@ -7,14 +7,14 @@ package import SheafStorage
 
 /// An observer that has not received its first result.
 package struct NewObserver: Sendable {
-    package let observer: StoreObserver
+    package let observer: ObserverRegistration
     let statement: Statement
     let arguments: ArgumentValues
     let missedThrough: CommitID
 
     /// Creates a new observer that may have missed changes up to `missedThrough`.
     package init(
-        _ observer: StoreObserver, _ statement: Statement, _ arguments: ArgumentValues,
+        _ observer: ObserverRegistration, _ statement: Statement, _ arguments: ArgumentValues,
         missedThrough: CommitID
     ) {
         self.observer = observer
@@ -30,7 +30,7 @@ package struct NewObserver: Sendable {
 package struct ObserverSchedule {
     /// A result for an observer.
     package struct Delivery {
-        package let observer: StoreObserver
+        package let observer: ObserverRegistration
         package let outcome: Result<QueryResult, StoreError>
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 final class ObserverWorkerPool: Sendable {
     /// A dispatch; returns the observers to call, and the time of the next dispatch, if any.
     typealias DispatchBody =
-        @Sendable (WorkerScheduler.PendingWork) -> (called: [StoreObserver], next: UInt64?)
+        @Sendable (WorkerScheduler.PendingWork) -> (called: [ObserverRegistration], next: UInt64?)
 
     private let scheduler = Monitor(WorkerScheduler())
     private let handles = Mutex(Handles())
@@ -37,13 +37,13 @@ final class ObserverWorkerPool: Sendable {
     }
 
     /// Removes an observer at the next dispatch.
-    func remove(_ observer: StoreObserver) {
+    func remove(_ observer: ObserverRegistration) {
         scheduler.withLock { $0.remove(observer.number) }
         scheduler.signal()
     }
 
     /// Queues an observer to be called after all others.
-    func deliver(_ observer: StoreObserver) {
+    func deliver(_ observer: ObserverRegistration) {
         scheduler.withLock { $0.deliver([observer]) }
         scheduler.signal()
     }
@@ -121,7 +121,7 @@ final class ObserverWorkerPool: Sendable {
     }
 
     /// Calls an observer, then further ones in the list.
-    private func call(_ observer: StoreObserver, _ help: UInt64) {
+    private func call(_ observer: ObserverRegistration, _ help: UInt64) {
         var observer = observer
         while true {
             let repeated = observer.call() ? observer : nil

@@ -9,7 +9,7 @@ package struct WorkerScheduler: Sendable {
     package enum Assignment: Sendable {
         case dispatch(PendingWork)
         /// Call an observer; passing the number of stalls back shows whether the thread was stuck.
-        case call(StoreObserver, stallCount: UInt64)
+        case call(ObserverRegistration, stallCount: UInt64)
         /// Wait until `version` changes, or until a time if there is one.
         ///
         /// If `detectsStalls`, the thread wakes in time to detect a stall.
@@ -22,7 +22,7 @@ package struct WorkerScheduler: Sendable {
     package enum CompletedAssignment: Sendable {
         case nothing
         /// The observers to call, and the time of the next dispatch if nothing is published before.
-        case dispatch([StoreObserver], next: UInt64?)
+        case dispatch([ObserverRegistration], next: UInt64?)
         case calls(stallCount: UInt64)
         case wait(detectsStalls: Bool)
     }
@@ -50,7 +50,7 @@ package struct WorkerScheduler: Sendable {
     private var isDispatching = false
     private var nextDispatch: UInt64?
     /// The observers to call, from index `first` on.
-    private var callQueue: [StoreObserver] = []
+    private var callQueue: [ObserverRegistration] = []
     private var first = 0
     /// The number of callbacks started; while it does not change, the callers may be stuck.
     private var startedCalls: UInt64 = 0
@@ -95,7 +95,7 @@ package struct WorkerScheduler: Sendable {
     }
 
     /// Queues observers to be called, in this order.
-    package mutating func deliver(_ observers: [StoreObserver]) {
+    package mutating func deliver(_ observers: [ObserverRegistration]) {
         guard !isStopping, !observers.isEmpty else { return }
         if first > 0, !hasCalls {
             callQueue.removeAll(keepingCapacity: callQueue.count < 1 << 14)
@@ -145,14 +145,14 @@ package struct WorkerScheduler: Sendable {
     /// Returns the next observer for a calling thread; nil if it must request an assignment.
     ///
     /// `repeated` is queued after all others, so that constant changes cannot starve them.
-    package mutating func nextCall(_ repeated: StoreObserver?, stallCount: UInt64) -> StoreObserver?
+    package mutating func nextCall(_ repeated: ObserverRegistration?, stallCount: UInt64) -> ObserverRegistration?
     {
         if let repeated { deliver([repeated]) }
         guard !isStopping, stallCount == self.stallCount else { return nil }
         return dequeueCall()
     }
 
-    private mutating func dequeueCall() -> StoreObserver? {
+    private mutating func dequeueCall() -> ObserverRegistration? {
         guard hasCalls else { return nil }
         startedCalls &+= 1
         defer { first += 1 }

@@ -10,11 +10,39 @@ public struct QueryResult: Sendable {
     package let storage: ResultStorage
     /// The edits of the rows since the previous result; nil if unknown.
     private var edits: [RowEdit]?
+    /// The statement of an empty result; nil for results with rows, and for those of observers.
+    private let question: EmptyResultQuestion?
 
     package init(_ storage: ResultStorage, edits: [RowEdit]? = nil) {
         self.storage = storage
         self.edits = edits
+        question = nil
     }
+
+    /// Creates the result of a statement, which an empty result needs for its notes.
+    init(
+        _ storage: ResultStorage, of statement: Statement, _ arguments: ArgumentValues,
+        _ queries: QueryEngine
+    ) {
+        self.storage = storage
+        edits = nil
+        question =
+            storage.isEmpty
+            ? EmptyResultQuestion(
+                statement, arguments, isStrict: queries.parameters.values.isStrict) : nil
+    }
+
+    /// Notes that may explain why the result is empty; none if it is not.
+    ///
+    ///     let result = try await store.execute("SELECT * FROM sales WHERE prce > 5")
+    ///     result.notes    // ["no document in sales has a field prce; did you mean price?"]
+    ///
+    /// A result is empty if it has no rows and its statement changed no documents. The notes name
+    /// collections without documents, fields that no document has, names that look like texts
+    /// without quotes, and comparisons that are never true. They are computed on access, from the
+    /// snapshot of the result and at most 1,000 documents of each collection; the results of
+    /// observers have none.
+    public var notes: [String] { question?.notes(on: storage) ?? [] }
 
     /// The changes since the previous result of the same observer; nil if they are unknown.
     ///

@@ -53,13 +53,14 @@ extension Store {
     ///         ["photo": photo.token.value])
     ///
     /// The file is copied in chunks and durable on return; identical files are stored once. An
-    /// attachment that no document references within `attachment_grace_seconds` is removed.
+    /// attachment that no document references within `attachment_grace_seconds` is removed. The
+    /// cancellation of the task ends the copying, and nothing is added.
     public nonisolated(nonsending) func newAttachment(
         path: String, metadata: [String: String] = [:]
     ) async throws -> StoredAttachment {
-        try await add(metadata) { (attachments) throws(AttachmentError) in
+        try await add(metadata) { (attachments, stop) throws(AttachmentError) in
             let path = SplitPath(path)
-            return try attachments.add(path.name, in: try path.volume())
+            return try attachments.add(path.name, in: try path.volume(), until: stop)
         }
     }
 
@@ -67,15 +68,15 @@ extension Store {
     public nonisolated(nonsending) func newAttachment(
         data: [UInt8], metadata: [String: String] = [:]
     ) async throws -> StoredAttachment {
-        try await add(metadata) { (attachments) throws(AttachmentError) in
-            (try attachments.add(data), data.count)
+        try await add(metadata) { (attachments, stop) throws(AttachmentError) in
+            (try attachments.add(data, until: stop), data.count)
         }
     }
 
     private nonisolated(nonsending) func add(
         _ metadata: [String: String],
         _ body:
-            @escaping @Sendable (AttachmentStore) throws(AttachmentError) -> (
+            @escaping @Sendable (AttachmentStore, EvaluationStop) throws(AttachmentError) -> (
                 id: AttachmentID, length: Int
             )
     ) async throws -> StoredAttachment {
@@ -88,8 +89,9 @@ extension Store {
                 hint: "store longer metadata in the document")
         }
         let attachments = attachments
-        let (id, length) = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
-            try onAttachments { () throws(AttachmentError) in try body(attachments) }
+        let (id, length) = try await Self.runOnThread(cancellably: "sheaf-attach") {
+            (stop) throws(StoreError) in
+            try onAttachments { () throws(AttachmentError) in try body(attachments, stop) }
         }
         return StoredAttachment(
             AttachmentToken(id: id, length: length, metadata: metadata), in: attachments)

@@ -15,7 +15,8 @@ extension Store {
     /// `onChange` is called on a thread of the store, immediately and then after each commit that
     /// changes the result. A slow callback receives only the newest result. Errors that it throws
     /// are counted in `system:metrics` and do not end the observation.
-    @discardableResult
+    ///
+    /// The observer ends when it is released, so it must be kept.
     public func observe(
         _ query: DQL, _ arguments: QueryArguments = QueryArguments(),
         onChange: @escaping @Sendable (QueryResult) throws -> Void
@@ -25,8 +26,8 @@ extension Store {
 
     /// Calls `onChange` with the result of a query, and again after changes once it has signaled.
     ///
-    /// No further result is delivered until the second argument is called, from any thread.
-    @discardableResult
+    /// No further result is delivered until the second argument is called, from any thread. The
+    /// observer ends when it is released, so it must be kept.
     public func observe(
         _ query: DQL, _ arguments: QueryArguments = QueryArguments(),
         onChange:
@@ -44,13 +45,13 @@ extension Store {
         StoreObservation(try observe(query, arguments, .sequence))
     }
 
-    /// All observers that are not canceled, in order of creation.
+    /// All observers that are neither canceled nor released, in order of creation.
     public var observers: [StoreObserver] { dispatcher.all }
 
     private func observe(
-        _ query: DQL, _ arguments: QueryArguments, _ callback: StoreObserver.Callback
+        _ query: DQL, _ arguments: QueryArguments, _ callback: ObserverRegistration.Callback
     ) throws(StoreError) -> StoreObserver {
         guard !isClosed.load(ordering: .acquiring) else { throw .closed }
-        return try dispatcher.observe(query, arguments, callback)
+        return StoreObserver(try dispatcher.observe(query, arguments, callback))
     }
 }

@@ -15,7 +15,9 @@ extension Store {
     ///     try await store.execute("UPDATE cars SET color = \(color) WHERE _id = \(id)")
     ///
     /// A reading statement runs immediately. A writing statement waits for earlier writers, and
-    /// returns when its commit has reached the store's durability.
+    /// returns when its commit has reached the store's durability. The cancellation of the task
+    /// ends the wait and the statement, which then changes nothing. It does not end the wait for
+    /// durability: an error would claim that a commit is lost that may survive.
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func execute(
@@ -49,7 +51,7 @@ extension Store {
         let result = try queries.execute(statement, values)
         // Changed parameters may change the meaning of observed statements.
         if case .configuring = statement.kind { dispatcher.wakeDispatcher() }
-        return QueryResult(result)
+        return QueryResult(result, of: statement, values, queries)
     }
 
     private nonisolated(nonsending) func write(
@@ -70,10 +72,10 @@ extension Store {
 
     /// Runs a writing statement whose caller holds the gate, then leaves the gate.
     private func writeInTurn(
-        _ statement: Statement, _ values: ArgumentValues, until stop: EvaluationStop? = nil
+        _ statement: Statement, _ values: ArgumentValues
     ) throws(StoreError) -> QueryResult {
         defer { leave() }
-        return try change(statement, values, until: stop)
+        return try change(statement, values)
     }
 
     private func change(
@@ -81,7 +83,8 @@ extension Store {
     ) throws(StoreError) -> QueryResult {
         var sink = try sink
         sink.stop = stop
-        return QueryResult(try queries.execute(statement, values, sink))
+        return QueryResult(
+            try queries.execute(statement, values, sink), of: statement, values, queries)
     }
 
     /// Runs the statement of a waiting writer; returns false if the writer must run it itself.
@@ -116,18 +119,21 @@ extension Store {
         let what = "the statement \"\(statement.text.shortened)\""
         try checkNesting { what }
         try await enter(what)
-        // The thread runs outside of the task, so it cannot see whether the task was canceled.
-        let stop = EvaluationStop()
-        let written = try await withTaskCancellationHandler {
-            try await Self.runOnThread("sheaf-index") { () throws(StoreError) in
-                try self.writeInTurn(statement, values, until: stop)
-            }
-        } onCancel: {
-            stop.set()
-        }
+        let written = try await changeIndexesInTurn(statement, values)
         guard let commit = written.commitID else { return written }
         try await waitForDurability(of: CommitID(commit))
         return written
+    }
+
+    /// Creates or drops indexes; the caller holds the gate, which is left even if no thread starts.
+    private nonisolated(nonsending) func changeIndexesInTurn(
+        _ statement: Statement, _ values: ArgumentValues
+    ) async throws -> QueryResult {
+        defer { leave() }
+        return try await Self.runOnThread(cancellably: "sheaf-index") {
+            (stop) throws(StoreError) in
+            try self.change(statement, values, until: stop)
+        }
     }
 
     /// Waits until a commit has reached the store's durability.

@@ -167,7 +167,8 @@ public final class Store: Sendable {
     ///
     /// Waiting writers still write; later ones are refused. Another call returns when the store is
     /// closed, and throws the same error. Existing results stay valid. A store that is released
-    /// without being closed loses nothing.
+    /// without being closed loses nothing. The cancellation of the task does not end the closing:
+    /// a canceled task can close its store.
     public nonisolated(nonsending) func close() async throws {
         if let transaction = enclosingTransaction {
             throw StoreError(
@@ -231,6 +232,26 @@ public final class Store: Sendable {
             return others
         }
         for resume in others { resume(result) }
+    }
+
+    /// Runs blocking work on a new thread, which the cancellation of the task ends early.
+    ///
+    /// `body` throws an error whose reason is `cancelled` soon after the flag is set.
+    static nonisolated(nonsending) func runOnThread<Result: Sendable>(
+        cancellably name: String,
+        _ body: @escaping @Sendable (EvaluationStop) throws(StoreError) -> Result
+    ) async throws -> Result {
+        // The thread runs outside of the task, so it cannot see whether the task was canceled.
+        let stop = EvaluationStop()
+        return try await withTaskCancellationHandler {
+            do {
+                return try await runOnThread(name) { () throws(StoreError) in try body(stop) }
+            } catch let error as StoreError where error.reason == .cancelled {
+                throw CancellationError()
+            }
+        } onCancel: {
+            stop.set()
+        }
     }
 
     /// Runs blocking work on a new thread, so that no thread of the task pool blocks.

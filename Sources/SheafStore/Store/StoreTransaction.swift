@@ -98,10 +98,12 @@ public final class StoreTransaction: Sendable {
             guard isOpen else { throw hasEndedError }
             let (statement, values) = try queries.prepare(query, arguments)
             if let result = try phase.writing?.execute(statement, values, queries, cell) {
-                return QueryResult(result)
+                return QueryResult(result, of: statement, values, queries)
             }
             guard let snapshot = phase.reading, !statement.isWriting else { throw readOnlyError }
-            return QueryResult(try queries.execute(statement, values, on: snapshot, cell))
+            return QueryResult(
+                try queries.execute(statement, values, on: snapshot, cell), of: statement, values,
+                queries)
         }
     }
 

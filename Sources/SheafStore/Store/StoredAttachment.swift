@@ -1,6 +1,7 @@
 package import SheafAttachments
 public import SheafDocument
 import SheafStorage
+import SheafSystem
 
 /// A file that is stored locally and can be read any number of times.
 ///
@@ -43,17 +44,18 @@ public struct StoredAttachment: Sendable {
                     + "\(Self.maximumDataLength)",
                 hint: "copy(to:) and forEachChunk accept files of any length")
         }
-        return try await withFile { file throws(AttachmentError) in try file.read(range) }
+        return try await withFile { (file, _) throws(AttachmentError) in try file.read(range) }
     }
 
     /// Calls `body` with successive chunks of up to 256 KiB, on a separate thread.
     ///
-    /// The complete file is never in memory.
+    /// The complete file is never in memory. The cancellation of the task ends it between two chunks.
     public nonisolated(nonsending) func forEachChunk(
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
-        let failure = try await withFile { file throws(AttachmentError) -> (any Error)? in
+        let failure = try await withFile { (file, stop) throws(AttachmentError) -> (any Error)? in
             for chunk in 0..<file.chunkCount {
+                try stop.checkAttachment()
                 let bytes = try file.read(chunk)
                 do { try bytes.withUnsafeBytes(body) } catch { return error }
             }
@@ -63,22 +65,26 @@ public struct StoredAttachment: Sendable {
     }
 
     /// Copies the file to a new file at `path`; the copy is durable when this returns.
+    ///
+    /// The cancellation of the task ends the copying, and nothing is left at `path`.
     public nonisolated(nonsending) func copy(to path: String) async throws {
         let name = FileName.temporaryName(store.options.random())
-        try await withFile { file throws(AttachmentError) in
-            try file.copy(to: SplitPath(path), via: name)
+        try await withFile { (file, stop) throws(AttachmentError) in
+            try file.copy(to: SplitPath(path), via: name, until: stop)
         }
     }
 
     private nonisolated(nonsending) func withFile<Result: Sendable>(
-        _ body: @escaping @Sendable (AttachmentFile) throws(AttachmentError) -> Result
+        _ body:
+            @escaping @Sendable (AttachmentFile, EvaluationStop) throws(AttachmentError) -> Result
     ) async throws -> Result {
         let (store, id) = (store, id)
-        return try await Store.runOnThread("sheaf-attach") { () throws(StoreError) in
+        return try await Store.runOnThread(cancellably: "sheaf-attach") {
+            (stop) throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in
                 guard let file = try store.file(id) else { throw .missing(id) }
                 defer { file.close() }
-                return try body(file)
+                return try body(file, stop)
             }
         }
     }
@@ -108,19 +114,20 @@ struct SplitPath: Sendable {
 extension AttachmentFile {
     /// Copies the file to `path`; the copy has the name `temporary` until it is complete.
     fileprivate func copy(
-        to path: SplitPath, via temporary: String
+        to path: SplitPath, via temporary: String, until stop: EvaluationStop
     ) throws(AttachmentError) {
-        try copy(to: path.name, in: try path.volume(), via: temporary)
+        try copy(to: path.name, in: try path.volume(), via: temporary, until: stop)
     }
 
     /// Copies the file to `volume`; the copy has the name `temporary` until it is complete.
     func copy(
-        to name: String, in volume: any Volume, via temporary: String
+        to name: String, in volume: any Volume, via temporary: String,
+        until stop: EvaluationStop? = nil
     ) throws(AttachmentError) {
         let exists = try onVolume { () throws(VolumeError) in try volume.names().contains(name) }
         guard !exists else { throw .destinationExists("\(volume.path)/\(name)") }
         do throws(AttachmentError) {
-            try write(to: temporary, in: volume)
+            try write(to: temporary, in: volume, until: stop)
             try onVolume { () throws(VolumeError) in
                 try volume.rename(temporary, to: name)
                 try volume.synchronizeNames()
@@ -131,10 +138,13 @@ extension AttachmentFile {
         }
     }
 
-    private func write(to name: String, in volume: any Volume) throws(AttachmentError) {
+    private func write(
+        to name: String, in volume: any Volume, until stop: EvaluationStop?
+    ) throws(AttachmentError) {
         let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
         defer { file.close() }
         for chunk in 0..<chunkCount {
+            try stop?.checkAttachment()
             let bytes = try read(chunk)
             try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
                 try onVolume { () throws(VolumeError) in

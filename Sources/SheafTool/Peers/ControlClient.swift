@@ -3,9 +3,11 @@ import SheafDocument
 
 /// The client side of the control socket of a running peer.
 enum ControlClient {
-    /// Sends a request to the peer on the store at `path`; calls `body` with each response line.
+    /// Sends a request to the peer on the store at `path`; calls `body` with each response line, and
+    /// `note` with each note.
     static func send(
-        _ request: Object, ofStore path: String, _ body: (String) -> Void
+        _ request: Object, ofStore path: String, note: (String) -> Void = { _ in },
+        _ body: (String) -> Void
     ) throws(ToolError) {
         let socket = try ControlSocket.connecting(toStore: path)
         guard socket.write(Value.object(request).json) else {
@@ -15,6 +17,7 @@ enum ControlClient {
         while let line = lines.next() {
             switch line.first {
             case "=": body(String(line.dropFirst()))
+            case "#": note(String(line.dropFirst()))
             case ".": return
             default: throw failure(String(line.dropFirst()))
             }

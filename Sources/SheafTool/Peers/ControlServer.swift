@@ -13,13 +13,15 @@ import SheafSystem
 /// The server side of the control socket of a running peer; each request has its own thread.
 ///
 /// A request is one line with a JSON object. The response is any number of lines with `=` and JSON,
-/// then a line with `.`, or with `!` and a JSON object that describes the error.
+/// and with `#` and a note, then a line with `.`, or with `!` and a JSON object that describes the
+/// error.
 final class ControlServer: Sendable {
-    /// A handler of a request, which passes response lines to the closure.
+    /// A handler of a request, which passes response lines to the first closure, and notes to the
+    /// second.
     ///
-    /// The closure returns whether the client is still connected.
+    /// The closures return whether the client is still connected.
     typealias Handler =
-        @Sendable (Object, (String) -> Bool) throws(ToolError) -> Void
+        @Sendable (Object, (String) -> Bool, _ note: (String) -> Bool) throws(ToolError) -> Void
 
     private struct State: Sendable {
         var conversations: [Int32: ControlSocket] = [:]
@@ -119,7 +121,7 @@ final class ControlServer: Sendable {
             guard case .object(let request)? = try? Value(json: line) else {
                 throw .failed("the request is not a JSON object")
             }
-            try handler(request) { socket.write("=" + $0) }
+            try handler(request, { socket.write("=" + $0) }, { socket.write("#" + $0) })
             _ = socket.write(".")
         } catch {
             let failure: Object = [

@@ -41,10 +41,12 @@ final class PeerAnswers: Sendable {
     }
 
     /// Handles one request, and passes the lines of the response to `write`.
-    func answer(_ request: Object, _ write: (String) -> Bool) throws(ToolError) {
+    func answer(
+        _ request: Object, _ write: (String) -> Bool, _ note: (String) -> Bool
+    ) throws(ToolError) {
         switch try request.text("do") {
         case "list": for row in try rows() { guard write(row) else { return } }
-        case "execute": try execute(request, write)
+        case "execute": try execute(request, write, note)
         case "status":
             if case .integer(let commit)? = request["commit"] {
                 try wait(for: UInt64(clamping: commit), request)
@@ -57,7 +59,9 @@ final class PeerAnswers: Sendable {
 
     // MARK: Statements
 
-    private func execute(_ request: Object, _ write: (String) -> Bool) throws(ToolError) {
+    private func execute(
+        _ request: Object, _ write: (String) -> Bool, _ note: (String) -> Bool
+    ) throws(ToolError) {
         let text = try request.text("statement")
         var values: [String: Value] = [:]
         if case .object(let arguments)? = request["arguments"] {
@@ -69,6 +73,9 @@ final class PeerAnswers: Sendable {
         let result = try untilStopped { try await store.execute(DQL(verbatim: text), arguments) }
         for item in result.items {
             guard write(try asTool { try item.jsonString }) else { return }
+        }
+        for text in result.notes {
+            guard note(text) else { return }
         }
         guard statement.isWriting, let commit = result.commitID else { return }
         var line = JSONLine()

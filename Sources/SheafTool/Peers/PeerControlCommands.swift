@@ -30,7 +30,8 @@ extension Command {
         details: """
             Like 'sheaf query PATH STATEMENT --mode json', for a store opened by a running peer:
             prints one row per line as JSON. The last line of a statement that writes has the keys
-            commit, changed and ids. STATEMENT - reads standard input. Changes are durable on this
+            commit, changed and ids. Notes on an empty result go to standard error. STATEMENT - reads
+            standard input. Changes are durable on this
             peer; 'sheaf sync status PATH --wait COMMIT' waits until other peers have them.
             """,
         run: { (arguments, output) throws(ToolError) in
@@ -42,7 +43,10 @@ extension Command {
                 "statement": .string(try StatementInput.text(arguments.operands[1])),
                 "arguments": .object(object),
             ]
-            try ControlClient.send(request, ofStore: arguments.operands[0]) { line in
+            try ControlClient.send(
+                request, ofStore: arguments.operands[0],
+                note: { output.print(note: TerminalText.visible($0)) }
+            ) { line in
                 output.write(TerminalText.visible(line))
             }
             return .ok

@@ -114,8 +114,8 @@ struct PeerRun {
         }
         let answers = PeerAnswers(peer, transport)
         let server = try ControlServer(forStore: setup.path) {
-            (request, write) throws(ToolError) in
-            try answers.answer(request, write)
+            (request, write, note) throws(ToolError) in
+            try answers.answer(request, write, note)
         }
         defer {
             answers.stop()

@@ -53,6 +53,12 @@ final class Output {
         _ = Self.write(Array("sheaf: \(line)\n".utf8), to: STDERR_FILENO)
     }
 
+    /// Writes a note on a result to standard error.
+    func print(note: String) {
+        flush()
+        _ = Self.write(Array("note: \(note)\n".utf8), to: STDERR_FILENO)
+    }
+
     /// Writes a line to standard output unbuffered, from any thread; errors are ignored.
     static func writeNow(_ line: String) {
         _ = write(Array("\(line)\n".utf8), to: STDOUT_FILENO)

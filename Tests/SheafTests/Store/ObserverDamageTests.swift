@@ -164,9 +164,10 @@ struct ObserverDamageTests {
     @Test func `a callback continues after damage is repaired`() async throws {
         let store = try await open()
         try await fill(store)
-        try store.observe("SELECT MAX(text) AS text FROM t") { [received] result in
+        let observer = try store.observe("SELECT MAX(text) AS text FROM t") { [received] result in
             received.results.yield(try result.items[0]["text"]?.json ?? "")
         }
+        defer { observer.cancel() }
         var lines = received.lines.makeAsyncIterator()
         #expect(await lines.next() == #""needle-5""#)
         let damaged = try damage("needle-3")

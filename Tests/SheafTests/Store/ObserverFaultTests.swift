@@ -34,9 +34,11 @@ struct ObserverFaultTests {
         let late = ReceivedResults()
         // This is more than the number of cores of most machines.
         let blocked = 16
+        var observers: [StoreObserver] = []
+        defer { for observer in observers { observer.cancel() } }
         for _ in 0..<blocked {
             let isFirst = Atomic(true)
-            try store.observe("SELECT * FROM t") { result in
+            let observer = try store.observe("SELECT * FROM t") { result in
                 if isFirst.exchange(false, ordering: .relaxed) {
                     starter.yield()
                     gate.wait { !$0 }
@@ -44,12 +46,16 @@ struct ObserverFaultTests {
                     late.results.yield(result.items.count)
                 }
             }
+            observers.append(observer)
         }
         var starts = begun.makeAsyncIterator()
         for _ in 0..<blocked { await starts.next() }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
         let received = ReceivedResults()
-        try store.observe("SELECT * FROM t") { received.results.yield($0.items.count) }
+        let observer = try store.observe("SELECT * FROM t") {
+            received.results.yield($0.items.count)
+        }
+        defer { observer.cancel() }
         var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         #expect(try await others.next()?.items.count == 0)
@@ -76,9 +82,11 @@ struct ObserverFaultTests {
         let late = ReceivedResults()
         // The limit is in `Limits.md`.
         let limit = 64
+        var observers: [StoreObserver] = []
+        defer { for observer in observers { observer.cancel() } }
         for number in 1...limit {
             let isFirst = Atomic(true)
-            try store.observe("SELECT * FROM t") { result in
+            let observer = try store.observe("SELECT * FROM t") { result in
                 if isFirst.exchange(false, ordering: .relaxed) {
                     starter.yield()
                     gate.wait { $0 < number }
@@ -86,16 +94,18 @@ struct ObserverFaultTests {
                     late.results.yield(result.items.count)
                 }
             }
+            observers.append(observer)
         }
         var starts = begun.makeAsyncIterator()
         for _ in 0..<limit { await starts.next() }
         let calls = Atomic(0)
         let waiting = (0..<2).map { _ in ReceivedResults() }
         for received in waiting {
-            try store.observe("SELECT * FROM t") {
+            let observer = try store.observe("SELECT * FROM t") {
                 calls.add(1, ordering: .relaxed)
                 received.results.yield($0.items.count)
             }
+            observers.append(observer)
         }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
         #expect(try await others.next()?.items.count == 0)
@@ -127,10 +137,11 @@ struct ObserverFaultTests {
     @Test func `errors thrown by callbacks are counted`() async throws {
         let store = try await Store.inMemory()
         let received = ReceivedResults()
-        try store.observe("SELECT * FROM t") { result in
+        let observer = try store.observe("SELECT * FROM t") { result in
             received.results.yield(result.items.count)
             throw TestError()
         }
+        defer { observer.cancel() }
         var counts = received.counts.makeAsyncIterator()
         for id in 0..<5 {
             #expect(await counts.next() == id)
@@ -149,11 +160,12 @@ struct ObserverFaultTests {
     func `a callback that throws before it requests more gets the next change`() async throws {
         let store = try await Store.inMemory()
         let received = ReceivedResults()
-        try store.observe("SELECT * FROM t") { result, next in
+        let observer = try store.observe("SELECT * FROM t") { result, next in
             received.results.yield(result.items.count)
             if result.items.count < 2 { throw TestError() }
             next()
         }
+        defer { observer.cancel() }
         var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         for id in 1...3 {
@@ -228,12 +240,14 @@ struct ObserverFaultTests {
         let store = try await Store.inMemory()
         let received = ReceivedResults()
         let depth = Atomic(0)
+        let observers = Mutex<[StoreObserver]>([])
         @Sendable func observe(_ store: Store) throws {
-            try store.observe("SELECT * FROM t") { [weak store] result in
+            let observer = try store.observe("SELECT * FROM t") { [weak store] result in
                 received.results.yield(result.items.count)
                 let isFirst = depth.add(1, ordering: .relaxed).newValue <= 10
                 if isFirst, let store { try observe(store) }
             }
+            observers.withLock { $0.append(observer) }
         }
         try observe(store)
         var counts = received.counts.makeAsyncIterator()
@@ -250,12 +264,13 @@ struct ObserverFaultTests {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 0})")
         let (stream, continuation) = AsyncStream<Int64>.makeStream()
-        try store.observe("SELECT n FROM t") { [weak store] result in
+        let observer = try store.observe("SELECT n FROM t") { [weak store] result in
             guard case .integer(let number)? = try result.items[0]["n"] else { return }
             continuation.yield(number)
             guard number < 50 else { return }
             Task { try await store?.execute("UPDATE t SET n = n + 1 WHERE n < 50") }
         }
+        defer { observer.cancel() }
         var calls = 0
         for await number in stream {
             calls += 1

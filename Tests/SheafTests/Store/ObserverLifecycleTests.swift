@@ -26,12 +26,13 @@ struct ObserverLifecycleTests {
     @Test func `a store can be closed by a callback and then refuses observers`() async throws {
         let store = try await Store.inMemory()
         let (stream, continuation) = AsyncStream<Void>.makeStream()
-        try store.observe("SELECT * FROM t") { [weak store] _ in
+        let observer = try store.observe("SELECT * FROM t") { [weak store] _ in
             Task {
                 try await store?.close()
                 continuation.yield()
             }
         }
+        defer { observer.cancel() }
         var ends = stream.makeAsyncIterator()
         await ends.next()
         try await store.close()
@@ -84,10 +85,11 @@ struct ObserverLifecycleTests {
             let (stream, continuation) = AsyncStream<Void>.makeStream()
             let cell = Mutex<Store?>(try await Store.inMemory())
             let store = cell.withLock { $0 }
-            try store?.observe("SELECT * FROM t") { _ in
+            let observer = try store?.observe("SELECT * FROM t") { _ in
                 cell.withLock { $0 = nil }
                 continuation.yield()
             }
+            defer { withExtendedLifetime(observer) {} }
             var ends = stream.makeAsyncIterator()
             await ends.next()
         }
@@ -187,14 +189,20 @@ struct ObserverLifecycleTests {
             "SELECT SUM(n) AS n FROM t", "SELECT DISTINCT n FROM t",
             "SELECT a.n FROM t AS a JOIN t AS b ON a._id = b._id",
         ]
+        var observers: [StoreObserver] = []
+        defer { for observer in observers { observer.cancel() } }
         for query in queries {
-            try store.observe(query) { received.results.yield($0.items.count) }
+            let observer = try store.observe(query) { received.results.yield($0.items.count) }
+            observers.append(observer)
         }
         var counts = received.counts.makeAsyncIterator()
         for _ in queries { _ = await counts.next() }
         for _ in 0..<10 { try await store.execute("UPDATE t SET n = n") }
         // The next result is that of another collection.
-        try store.observe("SELECT * FROM u") { received.results.yield(100 + $0.items.count) }
+        let observer = try store.observe("SELECT * FROM u") {
+            received.results.yield(100 + $0.items.count)
+        }
+        defer { observer.cancel() }
         #expect(await counts.next() == 100)
         try await store.execute("INSERT INTO u DOCUMENTS ({'_id': 1})")
         #expect(await counts.next() == 101)

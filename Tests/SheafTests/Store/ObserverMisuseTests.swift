@@ -56,12 +56,14 @@ struct ObserverMisuseTests {
     func `the signal of an earlier call requests no further result`() async throws {
         let store = try await Store.inMemory()
         let (stream, continuation) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
-        try store.observe("SELECT * FROM t") { result, next in
+        let observer = try store.observe("SELECT * FROM t") { result, next in
             continuation.yield((result.items.count, next))
         }
+        defer { observer.cancel() }
         // One thread calls both observers in order, so this one marks the end of each delivery.
         let (marks, marker) = AsyncStream<Int>.makeStream()
-        try store.observe("SELECT * FROM t") { marker.yield($0.items.count) }
+        let marking = try store.observe("SELECT * FROM t") { marker.yield($0.items.count) }
+        defer { marking.cancel() }
         var received = stream.makeAsyncIterator()
         var marked = marks.makeAsyncIterator()
         let first = await received.next()
@@ -196,7 +198,10 @@ struct LogTests {
         try await store.execute("INSERT INTO a DOCUMENTS ({'_id': 1, 'k': 1})")
         try await store.execute("INSERT INTO b DOCUMENTS ({'_id': 1, 'k': 1})")
         try await store.execute("CREATE INDEX i ON b (k)")
-        try store.observe("SELECT a.k FROM a JOIN b ON a.k = b.k WHERE a.name != 'hidden'") { _ in }
+        let observer = try store.observe(
+            "SELECT a.k FROM a JOIN b ON a.k = b.k WHERE a.name != 'hidden'"
+        ) { _ in }
+        defer { observer.cancel() }
         try await store.execute("DROP INDEX i ON b")
         try await store.execute("INSERT INTO a DOCUMENTS ({'_id': 2, 'k': 1})")
         var received = lines.makeAsyncIterator()

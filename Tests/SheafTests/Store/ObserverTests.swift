@@ -60,12 +60,14 @@ struct ObserverTests {
     @Test func `no result is delivered before the next one is requested`() async throws {
         let store = try await Store.inMemory()
         let (stream, continuation) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
-        try store.observe("SELECT * FROM t") { result, next in
+        let observer = try store.observe("SELECT * FROM t") { result, next in
             continuation.yield((result.items.count, next))
         }
+        defer { observer.cancel() }
         // A later observer of the same query gets each result after the first observer.
         let (others, other) = AsyncStream<Int>.makeStream()
-        try store.observe("SELECT * FROM t") { other.yield($0.items.count) }
+        let otherObserver = try store.observe("SELECT * FROM t") { other.yield($0.items.count) }
+        defer { otherObserver.cancel() }
         var received = stream.makeAsyncIterator()
         let first = await received.next()
         #expect(first?.0 == 0)
@@ -87,10 +89,11 @@ struct ObserverTests {
         struct TestError: Error {}
         let store = try await Store.inMemory()
         let (stream, continuation) = AsyncStream<Int>.makeStream()
-        try store.observe("SELECT * FROM t") { result in
+        let observer = try store.observe("SELECT * FROM t") { result in
             continuation.yield(result.items.count)
             throw TestError()
         }
+        defer { observer.cancel() }
         var received = stream.makeAsyncIterator()
         #expect(await received.next() == 0)
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")

@@ -52,7 +52,7 @@ struct ObserverTimeTests {
             try test.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 1")
             try test.insert("a")
             var schedule = ObserverSchedule(test.queries)
-            let observer = StoreObserver(unattended: query, number: 1)
+            let observer = ObserverRegistration(unattended: query, number: 1)
             let newObserver = NewObserver(
                 observer, try test.queries.statement(query), [:],
                 missedThrough: test.queries.documents.startFeed())

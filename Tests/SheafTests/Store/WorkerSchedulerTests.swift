@@ -10,7 +10,7 @@ struct WorkerSchedulerTests {
         package enum State {
             case running(WorkerScheduler.CompletedAssignment)
             case looking
-            case calling(StoreObserver, help: UInt64, until: UInt64)
+            case calling(ObserverRegistration, help: UInt64, until: UInt64)
             case waiting(version: UInt64, until: UInt64?, detectsStalls: Bool)
             case ended
         }
@@ -63,7 +63,7 @@ struct WorkerSchedulerTests {
             case .looking:
                 // The dispatch affects up to three observers.
                 let observers = (0..<random.below(4)).map { number in
-                    StoreObserver(unattended: "SELECT * FROM t", number: UInt64(number))
+                    ObserverRegistration(unattended: "SELECT * FROM t", number: UInt64(number))
                 }
                 undelivered += observers.count
                 threads[index] = .running(.dispatch(observers, next: nil))
@@ -155,7 +155,7 @@ struct WorkerSchedulerTests {
                 if workers.scheduler.markPublished() { workers.signal(&random) }
             case 1 where random.chance(1, in: 4):
                 workers.undelivered += 1
-                workers.scheduler.deliver([StoreObserver(unattended: "SELECT * FROM t", number: 99)]
+                workers.scheduler.deliver([ObserverRegistration(unattended: "SELECT * FROM t", number: 99)]
                 )
                 workers.signal(&random)
             case 2: workers.now += StallDetector.timeoutNanoseconds / 3

@@ -9,6 +9,8 @@ final class FanoutStore: Sendable {
     private let store: Sheaf.Store
     /// The number of outstanding callbacks, and the continuation to resume after the last.
     private let round = Mutex(Round())
+    /// The observers, which end when they are released.
+    private let observers = Mutex<[StoreObserver]>([])
 
     private struct Round: Sendable {
         var left = 0
@@ -36,10 +38,11 @@ final class FanoutStore: Sendable {
     func observe(_ queries: [(DQL, QueryArguments)]) async throws {
         expect(queries.count)
         for (query, arguments) in queries {
-            try store.observe(query, arguments) { [weak self] result in
+            let observer = try store.observe(query, arguments) { [weak self] result in
                 sink(UInt64(result.items.count))
                 self?.recordResult()
             }
+            observers.withLock { $0.append(observer) }
         }
         _ = await end()
     }

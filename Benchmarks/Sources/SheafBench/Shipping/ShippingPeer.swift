@@ -15,6 +15,8 @@ final class ShippingPeer: Sendable {
     private let peer: Sheaf.Peer
     private let transport: TCPTransport
     private let lines = Mutex<[String]>([])
+    /// The observers, which end when they are released.
+    private let observers = Mutex<[StoreObserver]>([])
 
     /// Opens a store in a directory and a transport that listens.
     private init(_ directory: String) async throws {
@@ -84,12 +86,14 @@ final class ShippingPeer: Sendable {
             try await peer.sync.wait(for: commit, on: key)
             return "ok"
         case "observe":
-            try peer.store.observe("SELECT n FROM cars WHERE _id = 'watched'") { [self] result in
+            let observer = try peer.store.observe("SELECT n FROM cars WHERE _id = 'watched'") {
+                [self] result in
                 guard let row = result.items.first, case .integer(let n)? = try? row["n"] else {
                     return
                 }
                 lines.withLock { $0.append("\(n):\(now())") }
             }
+            observers.withLock { $0.append(observer) }
             return "ok"
         case "write":
             let start = now()
@@ -148,11 +152,12 @@ final class ShippingPeer: Sendable {
         try peer.sync.registerSubscription("SELECT * FROM cars")
         let (stream, end) = AsyncStream.makeStream(of: UInt64.self)
         let last = Cars.id(0)
-        try peer.store.observe(
+        let observer = try peer.store.observe(
             "SELECT _id FROM cars WHERE _id = :id", QueryArguments(["id": .string(last)])
         ) {
             if !$0.items.isEmpty { end.yield(now()) }
         }
+        defer { observer.cancel() }
         let start = now()
         try transport.add(address)
         for await time in stream { return time - start }
