@@ -68,7 +68,9 @@ enum QueryCommand {
         let answer = QueryAnswer(statement, mode, output)
         if statement.isWriting {
             try write(statement, values, at: path, &timer) { (result) throws(ToolError) in
-                try onStatement(at: path) { () throws(StoreError) in try answer.print(result, values) }
+                try onStatement(at: path) { () throws(StoreError) in
+                    try answer.print(result, values)
+                }
             }
         } else {
             try read(statement, values, at: path, answer, &timer)

@@ -30,6 +30,20 @@ import Testing
         #expect(try store.files() == before)
     }
 
+    @Test func `notes on an empty result go to standard error in every mode`() throws {
+        let store = try cars()
+        let note = "note: no document in cars has a field mile; did you mean miles?\n"
+        for mode in ["table", "json", "csv", "markdown", "line"] {
+            let empty = try store.query("SELECT * FROM cars WHERE mile > 5", "--mode", mode)
+            #expect(empty.status == 0 && empty.errors == note, "\(mode): \(empty.errors)")
+            #expect(!empty.text.contains("note"))
+            let found = try store.query("SELECT * FROM cars WHERE miles > 5", "--mode", mode)
+            #expect(found.errors.isEmpty, "\(mode): \(found.errors)")
+        }
+        let update = try store.query("UPDATE cars SET a = 1 WHERE mile > 5")
+        #expect(update.errors == note && !update.text.contains("note"))
+    }
+
     @Test func `a writing statement reports its commit and persists its changes`() throws {
         let store = try QueryCommandStore()
         let insert = try store.query(

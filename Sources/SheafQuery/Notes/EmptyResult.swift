@@ -121,7 +121,8 @@ package struct EmptyResult {
             .map { text(known + [$0]) }
         let (field, documents) = (text(path), documents(sample, collection))
         guard isBareWord else {
-            return "\(documents) has a field \(field)" + (near.map { "; did you mean \($0)?" } ?? "")
+            return "\(documents) has a field \(field)"
+                + (near.map { "; did you mean \($0)?" } ?? "")
         }
         let quoted = "'\(use.path[0].shortened)'"
         return "\(field) is a field here, and \(documents) has it; "

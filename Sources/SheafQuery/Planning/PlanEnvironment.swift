@@ -189,12 +189,18 @@ final class PlanEnvironment {
             ("#max_scans", _), ("#max_joins", _):
             throw StoreError(.meaning, "the directive \(field.name) cannot be \(field.value.json)")
         default:
+            let near = Suggestion.nearest(to: field.name, among: directiveNames)
             throw StoreError(
                 .meaning, "there is no directive \(field.name)",
-                hint: "the directives are #index, #disable_index_scan, #prefer_order, #max_scans, "
-                    + "#intersects, #max_joins and #strict_mode")
+                hint: near.map { "did you mean \($0)?" }
+                    ?? "the directives are \(directiveNames.joined(separator: ", "))")
         }
     }
+
+    private static let directiveNames = [
+        "#index", "#disable_index_scan", "#prefer_order", "#max_scans", "#intersects", "#max_joins",
+        Directives.strictMode,
+    ]
 }
 
 extension ExpressionCompiler {

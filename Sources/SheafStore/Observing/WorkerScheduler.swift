@@ -145,7 +145,8 @@ package struct WorkerScheduler: Sendable {
     /// Returns the next observer for a calling thread; nil if it must request an assignment.
     ///
     /// `repeated` is queued after all others, so that constant changes cannot starve them.
-    package mutating func nextCall(_ repeated: ObserverRegistration?, stallCount: UInt64) -> ObserverRegistration?
+    package mutating func nextCall(_ repeated: ObserverRegistration?, stallCount: UInt64)
+        -> ObserverRegistration?
     {
         if let repeated { deliver([repeated]) }
         guard !isStopping, stallCount == self.stallCount else { return nil }

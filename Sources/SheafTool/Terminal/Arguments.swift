@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafQuery
 
 /// An option of a command.
 struct Option {
@@ -96,32 +97,7 @@ struct Arguments {
 enum OptionSuggestion {
     /// Returns `; did you mean '...'?`, or an empty text if no word is similar.
     static func text(for word: String, among words: [String], prefix: String = "") -> String {
-        let limit = max(1, word.utf8.count / 3)
-        let near = words.map { ($0, distance(word, $0)) }.filter { $0.1 <= limit }
-            .min { $0.1 < $1.1 }
-        guard let near else { return "" }
-        return "; did you mean '\(prefix)\(near.0)'?"
-    }
-
-    /// Returns the number of inserted, deleted, replaced and transposed bytes between two words.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8))
-        var older: [Int] = []
-        var before = Array(0...right.count)
-        for (row, letter) in left.enumerated() {
-            var current = [row + 1]
-            for (column, other) in right.enumerated() {
-                var least = min(
-                    before[column] + (letter == other ? 0 : 1), before[column + 1] + 1,
-                    current[column] + 1)
-                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
-                    least = min(least, older[column - 1] + 1)
-                }
-                current.append(least)
-            }
-            older = before
-            before = current
-        }
-        return before[right.count]
+        guard let near = Suggestion.nearest(to: word, among: words) else { return "" }
+        return "; did you mean '\(prefix)\(near)'?"
     }
 }

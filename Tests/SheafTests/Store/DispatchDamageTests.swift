@@ -30,7 +30,8 @@ struct DispatchDamageTests {
 
     private func newObserver(_ query: DQL, number: UInt64) throws -> NewObserver {
         NewObserver(
-            ObserverRegistration(unattended: query, number: number), try queries.statement(query), [:],
+            ObserverRegistration(unattended: query, number: number), try queries.statement(query),
+            [:],
             missedThrough: queries.documents.startFeed())
     }
 

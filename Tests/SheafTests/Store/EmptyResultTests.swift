@@ -191,7 +191,9 @@ struct EmptyResultTests {
             ])
         let typed = try await store.execute("SELECT * FROM t WHERE n = 'x'")
         #expect(
-            typed.notes == ["n has only numbers in the first 1000 documents of t, and 'x' is a text"])
+            typed.notes == [
+                "n has only numbers in the first 1000 documents of t, and 'x' is a text"
+            ])
         try await store.close()
     }
 

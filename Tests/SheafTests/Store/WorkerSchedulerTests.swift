@@ -155,7 +155,9 @@ struct WorkerSchedulerTests {
                 if workers.scheduler.markPublished() { workers.signal(&random) }
             case 1 where random.chance(1, in: 4):
                 workers.undelivered += 1
-                workers.scheduler.deliver([ObserverRegistration(unattended: "SELECT * FROM t", number: 99)]
+                workers.scheduler.deliver([
+                    ObserverRegistration(unattended: "SELECT * FROM t", number: 99)
+                ]
                 )
                 workers.signal(&random)
             case 2: workers.now += StallDetector.timeoutNanoseconds / 3
