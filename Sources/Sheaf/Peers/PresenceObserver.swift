@@ -3,8 +3,8 @@ public import SheafReplication
 /// The observation of the presence graph; it ends when the observer is released.
 ///
 /// A slow observer gets the newest graph and misses those in between. Nothing is delivered after
-/// `cancel`, nor after the last reference to the observer is released: keep it as long as graphs are
-/// wanted. The peer does not retain it.
+/// `cancel`, nor after the last reference to the observer is released: keep it as long as graphs
+/// are wanted. The peer does not retain it.
 public final class PresenceObserver: Sendable {
     fileprivate let registration: PresenceRegistration
 

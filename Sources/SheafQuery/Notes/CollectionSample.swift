@@ -40,7 +40,7 @@ struct CollectionSample {
         self.count = count
     }
 
-    /// Returns the values of fields, in the order of `paths`, as a statement with `types` sees them.
+    /// Returns the values at `paths`, in their order, as a statement with `types` sees them.
     func values(of paths: [[String]], _ types: FieldTypes) throws(StoreError) -> [Values] {
         let names = store.names
         let typed = paths.map { types.path($0, in: names) }

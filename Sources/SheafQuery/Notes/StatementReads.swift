@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// What a statement reads to find its rows or the documents that it changes.
+/// The sources and expressions by which a statement finds rows, or the documents that it changes.
 struct StatementReads {
     private(set) var sources: [Source] = []
     /// WHERE, HAVING and the conditions of joins.

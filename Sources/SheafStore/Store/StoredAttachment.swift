@@ -49,7 +49,7 @@ public struct StoredAttachment: Sendable {
 
     /// Calls `body` with successive chunks of up to 256 KiB, on a separate thread.
     ///
-    /// The complete file is never in memory. The cancellation of the task ends it between two chunks.
+    /// The complete file is never in memory. The cancellation of the task ends the calls.
     public nonisolated(nonsending) func forEachChunk(
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) async throws {

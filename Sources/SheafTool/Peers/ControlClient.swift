@@ -3,8 +3,9 @@ import SheafDocument
 
 /// The client side of the control socket of a running peer.
 enum ControlClient {
-    /// Sends a request to the peer on the store at `path`; calls `body` with each response line, and
-    /// `note` with each note.
+    /// Sends a request to the peer on the store at `path`; calls `body` with each response line.
+    ///
+    /// Calls `note` with each note.
     static func send(
         _ request: Object, ofStore path: String, note: (String) -> Void = { _ in },
         _ body: (String) -> Void

@@ -76,14 +76,12 @@ struct ObserverFaultTests {
         async throws
     {
         let store = try await Store.inMemory()
-        // The number of callbacks that may continue.
-        let gate = Monitor(0)
+        let gate = Monitor(0)  // The number of callbacks that may continue.
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = ReceivedResults()
         // The limit is in `Limits.md`.
         let limit = 64
         var observers: [StoreObserver] = []
-        defer { for observer in observers { observer.cancel() } }
         for number in 1...limit {
             let isFirst = Atomic(true)
             let observer = try store.observe("SELECT * FROM t") { result in
@@ -101,11 +99,11 @@ struct ObserverFaultTests {
         let calls = Atomic(0)
         let waiting = (0..<2).map { _ in ReceivedResults() }
         for received in waiting {
-            let observer = try store.observe("SELECT * FROM t") {
-                calls.add(1, ordering: .relaxed)
-                received.results.yield($0.items.count)
-            }
-            observers.append(observer)
+            observers.append(
+                try store.observe("SELECT * FROM t") {
+                    calls.add(1, ordering: .relaxed)
+                    received.results.yield($0.items.count)
+                })
         }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
         #expect(try await others.next()?.items.count == 0)
@@ -131,6 +129,7 @@ struct ObserverFaultTests {
         var lateCounts = late.counts.makeAsyncIterator()
         for _ in 0..<limit { #expect(await lateCounts.next() == id) }
         #expect(calls.load(ordering: .relaxed) == waiting.count)
+        withExtendedLifetime(observers) {}
         try await store.close()
     }
 

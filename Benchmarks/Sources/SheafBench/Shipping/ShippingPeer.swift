@@ -86,14 +86,7 @@ final class ShippingPeer: Sendable {
             try await peer.sync.wait(for: commit, on: key)
             return "ok"
         case "observe":
-            let observer = try peer.store.observe("SELECT n FROM cars WHERE _id = 'watched'") {
-                [self] result in
-                guard let row = result.items.first, case .integer(let n)? = try? row["n"] else {
-                    return
-                }
-                lines.withLock { $0.append("\(n):\(now())") }
-            }
-            observers.withLock { $0.append(observer) }
+            try observe()
             return "ok"
         case "write":
             let start = now()
@@ -145,6 +138,18 @@ final class ShippingPeer: Sendable {
                     ]))
             }
         }
+    }
+
+    /// Records the number in a document and the time, at each change.
+    private func observe() throws {
+        let observer = try peer.store.observe("SELECT n FROM cars WHERE _id = 'watched'") {
+            [self] result in
+            guard let row = result.items.first, case .integer(let n)? = try? row["n"] else {
+                return
+            }
+            lines.withLock { $0.append("\(n):\(now())") }
+        }
+        observers.withLock { $0.append(observer) }
     }
 
     /// Connects to a peer with many documents; returns the nanoseconds until the last is observed.
