@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafDocument
 import SheafStatements
 import SheafStorage

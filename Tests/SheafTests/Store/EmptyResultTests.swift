@@ -6,8 +6,8 @@ import Testing
 
 /// The notes on empty results.
 struct EmptyResultTests {
-    private func store(_ options: StoreOptions = StoreOptions()) async throws -> Store {
-        let store = try await Store.inMemory(options: options)
+    private func store() async throws -> Store {
+        let store = try await Store.inMemory()
         try await store.execute(
             """
             INSERT INTO sales DOCUMENTS
@@ -145,7 +145,8 @@ struct EmptyResultTests {
     }
 
     @Test func `a field that strict mode hides is named`() async throws {
-        let store = try await store(StoreOptions(isStrict: true))
+        let store = try await store()
+        try await store.execute("ALTER SYSTEM SET dql_strict_mode = true")
         try await store.execute(
             "INSERT INTO COLLECTION sales (tags MAP) DOCUMENTS ({'_id': 'c', 'tags': {'x': 1}})")
         let result = try await store.execute("SELECT * FROM sales WHERE tags.x = 1")
@@ -248,7 +249,7 @@ struct EmptyResultTests {
                 documents[name, default: []].append(document)
                 try await store.execute(
                     DQL(verbatim: "INSERT INTO \(name) DOCUMENTS (:document)"),
-                    ["document": .object(document)])
+                    QueryArguments(["document": Value.object(document)]))
             }
             for _ in 0..<40 {
                 let name = ["t", "u"][random.below(2)]
