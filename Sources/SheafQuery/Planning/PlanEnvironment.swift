@@ -193,7 +193,8 @@ final class PlanEnvironment {
             throw StoreError(
                 .meaning, "there is no directive \(field.name)",
                 hint: near.map { "did you mean \($0)?" }
-                    ?? "the directives are \(directiveNames.joined(separator: ", "))")
+                    ?? "the directives are \(directiveNames.dropLast().joined(separator: ", ")) "
+                    + "and \(Directives.strictMode)")
         }
     }
 

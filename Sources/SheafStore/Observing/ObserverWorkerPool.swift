@@ -88,6 +88,8 @@ final class ObserverWorkerPool: Sendable {
             let now = Clock.system.monotonicNanoseconds()
             if case .wait = done {} else { idleSince = now }
             let next = scheduler.withLock { $0.next(done, at: now, idleSince: idleSince) }
+            // A waiting thread retains no observer.
+            done = .nothing
             if next.wakesAnother { scheduler.signal() }
             // If no thread starts, new work is dispatched after the callback.
             if next.needsThread { try? startThread(dispatch) }

@@ -97,10 +97,6 @@ package struct WorkerScheduler: Sendable {
     /// Queues observers to be called, in this order.
     package mutating func deliver(_ observers: [ObserverRegistration]) {
         guard !isStopping, !observers.isEmpty else { return }
-        if first > 0, !hasCalls {
-            callQueue.removeAll(keepingCapacity: callQueue.count < 1 << 14)
-            first = 0
-        }
         callQueue += observers
         version &+= 1
     }
@@ -156,8 +152,14 @@ package struct WorkerScheduler: Sendable {
     private mutating func dequeueCall() -> ObserverRegistration? {
         guard hasCalls else { return nil }
         startedCalls &+= 1
-        defer { first += 1 }
-        return callQueue[first]
+        let observer = callQueue[first]
+        first += 1
+        // An empty queue retains no observer, which may have been released by its user.
+        if !hasCalls {
+            callQueue.removeAll(keepingCapacity: callQueue.count < 1 << 14)
+            first = 0
+        }
+        return observer
     }
 
     private mutating func finish(_ done: CompletedAssignment) {

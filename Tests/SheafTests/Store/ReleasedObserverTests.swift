@@ -53,12 +53,15 @@ struct ReleasedObserverTests {
         let store = try await Store.inMemory()
         let cell = Mutex<StoreObserver?>(nil)
         let (counts, counter) = AsyncStream<Int>.makeStream()
-        let observer = try store.observe("SELECT * FROM t") { result in
-            // The cell is empty during the first call, or that call releases the observer.
-            if result.items.count > 0 { cell.withLock { $0 = nil } }
-            counter.yield(result.items.count)
+        // A function, so that the cell has the only reference.
+        func observe() throws {
+            let observer = try store.observe("SELECT * FROM t") { result in
+                if result.items.count > 0 { cell.withLock { $0 = nil } }
+                counter.yield(result.items.count)
+            }
+            cell.withLock { $0 = observer }
         }
-        cell.withLock { $0 = consume observer }
+        try observe()
         var received = counts.makeAsyncIterator()
         #expect(await received.next() == 0)
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
