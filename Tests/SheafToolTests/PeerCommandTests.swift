@@ -58,6 +58,19 @@ import Testing
         #expect(failed.status == 1 && failed.errors.contains("not everything is synced after 0 s"))
     }
 
+    @Test func `a running peer sends notes on an empty result`() throws {
+        let scene = PeerScene()
+        let ann = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        _ = try ann.address()
+        try ann.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
+        let empty = try ToolRun(
+            ["peer", "execute", ann.store, "SELECT * FROM cars WHERE colour = 'red'"])
+        #expect(empty.status == 0 && empty.output.isEmpty)
+        #expect(
+            empty.errors == "note: no document in cars has a field colour; did you mean color?\n")
+        #expect(try ann.stop() == 0)
+    }
+
     @Test func `control commands fail without a running peer`() throws {
         let store = try QueryCommandStore()
         for words in [
