@@ -2,15 +2,18 @@ import SheafBytes
 
 /// An invalid configuration, key or connection: the rule that was violated, and an explanation.
 public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The rule that was violated.
     public let rule: NetworkRule
     /// The fault, its location, and the remedy.
     public let text: String
 
+    /// Creates an error; a long text is shortened.
     public init(_ rule: NetworkRule, _ text: String) {
         self.rule = rule
         self.text = text.shortened(to: ErrorText.messageLimit)
     }
 
+    /// The name of the rule, and the text.
     public var description: String { "\(rule.rawValue): \(text)" }
 }
 

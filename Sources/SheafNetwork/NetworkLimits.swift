@@ -29,5 +29,6 @@ public struct NetworkLimits: Hashable, Sendable {
     /// Maximum number of refusals reported per second; the rest is only counted.
     public var reportsPerSecond = 20
 
+    /// Creates the default limits.
     public init() {}
 }

@@ -151,7 +151,7 @@ private final class MemoryWire: Sendable {
         for (end, member) in members.enumerated() {
             let other = members[1 - end]
             let remote = PeerIdentity(
-                key: keys[1 - end].bytes, address: "memory", rights: other.rights,
+                key: keys[1 - end], address: "memory", rights: other.rights,
                 metadata: other.host.metadata)
             let connection = MemoryConnection(
                 self, end, remote: remote, ownRights: member.rights)

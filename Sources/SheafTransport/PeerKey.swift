@@ -42,10 +42,18 @@ public struct PeerKey: Hashable, Sendable {
 }
 
 extension PeerKey: CustomStringConvertible {
+    /// The key as text: `pk:` and 64 lowercase hexadecimal digits.
     public var description: String {
+        "pk:" + bytes.hexadecimal
+    }
+}
+
+extension [UInt8] {
+    /// The bytes as hexadecimal, with two lowercase digits per byte.
+    var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = Array("pk:".utf8)
-        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        var text: [UInt8] = []
+        for byte in self { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -90,8 +90,8 @@ public protocol PeerConnectionHandler: AnyObject, Sendable {
 
 /// The identity of the other end of a connection.
 public struct PeerIdentity: Sendable, Hashable {
-    /// The public key of the peer: 32 bytes.
-    public let key: [UInt8]
+    /// The public key of the peer.
+    public let key: PeerKey
     /// The readable address of the peer.
     public let address: String
     /// The rights of the peer on this side; nil if unlimited.
@@ -100,7 +100,7 @@ public struct PeerIdentity: Sendable, Hashable {
     public let metadata: Object
 
     public init(
-        key: [UInt8], address: String, rights: PeerRights? = nil, metadata: Object = Object()
+        key: PeerKey, address: String, rights: PeerRights? = nil, metadata: Object = Object()
     ) {
         self.key = key
         self.address = address

@@ -103,8 +103,7 @@ struct LongErrorTests {
             Issue.record("a key was read")
         } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
         var network = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: "cars"), keyPair: pair,
-            identity: .development())
+            databaseID: "cars", keyPair: pair, identity: .development())
         network.peers = [long]
         do {
             _ = try TCPTransport(network)
@@ -119,8 +118,7 @@ struct LongErrorTests {
     @Test func `an address that is too long for an error is truncated`() throws {
         let host = String(repeating: "a", count: 250)
         var network = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: "cars"),
-            keyPair: try PeerKeyPair.generate(), identity: .development())
+            databaseID: "cars", keyPair: try PeerKeyPair.generate(), identity: .development())
         network.listening = ["\(host):1"]
         do {
             let transport = try TCPTransport(network)

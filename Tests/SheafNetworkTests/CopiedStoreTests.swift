@@ -27,7 +27,7 @@ struct CopiedStoreTests {
             peer = try await Peer.open(
                 at: path,
                 configuration: PeerConfiguration(
-                    databaseID: "cars", key: try #require(PeerKey(keyPair.publicKey)),
+                    databaseID: "cars", key: keyPair.publicKey,
                     deviceName: name, transports: [transport],
                     store: StoreOptions(
                         log: StoreLog(from: .warning) { _, message, metadata in

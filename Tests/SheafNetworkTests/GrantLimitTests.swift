@@ -7,7 +7,7 @@ struct GrantLimitTests {
     private func grant(_ rights: PeerRights) throws -> PeerGrant {
         let authority = try PeerKeyPair(seed: Array(repeating: 1, count: 32))
         return try PeerGrant(
-            authority: authority, databaseID: Array(repeating: 7, count: 16),
+            authority: authority, databaseID: "cars",
             peerKey: try PeerKeyPair(seed: Array(repeating: 2, count: 32)).publicKey,
             validMilliseconds: 0..<1, rights: rights)
     }

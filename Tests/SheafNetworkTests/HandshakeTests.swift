@@ -8,13 +8,13 @@ struct HandshakeTests {
     /// One end of a connection and its credentials.
     package struct End {
         var credentials: Credentials
-        var key: [UInt8]
+        var key: PeerKey
         var exporter = [UInt8](repeating: 9, count: 32)
         var now = Peers.now
 
         init(
             _ identity: NetworkIdentity, keyPair: PeerKeyPair,
-            databaseID: [UInt8] = Peers.databaseID
+            databaseID: DatabaseID = Peers.databaseID
         ) throws {
             credentials = try Credentials(
                 Peers.configuration(identity, keyPair: keyPair, databaseID: databaseID))
@@ -71,7 +71,7 @@ struct HandshakeTests {
     private func grant(
         _ keyPair: PeerKeyPair, by signer: PeerKeyPair? = nil,
         _ valid: Range<UInt64> = Peers.now - 1_000..<Peers.now + 1_000,
-        databaseID: [UInt8] = Peers.databaseID, rights: PeerRights? = nil
+        databaseID: DatabaseID = Peers.databaseID, rights: PeerRights? = nil
     ) throws -> PeerGrant {
         try PeerGrant(
             authority: signer ?? authority, databaseID: databaseID, peerKey: keyPair.publicKey,

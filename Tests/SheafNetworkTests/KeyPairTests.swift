@@ -93,7 +93,7 @@ struct KeyPairTests {
         for text in texts {
             #expect(!text.contains("200, 201") && !text.contains("c8c9") && !text.contains("- 200"))
         }
-        #expect("\(key)".count == "the key pair of ".count + 64)
+        #expect("\(key)".count == "the key pair of pk:".count + 64)
     }
 
     @Test func `keys of a wrong length are refused`() {

@@ -20,7 +20,7 @@ struct NetworkVectorTests {
                 Proof.Role(rawValue: UInt8(vectors.number("\(name).role"))))
             let proof = Proof(exporter: try vectors.bytes("\(name).exporter"))
             let (sender, receiver) = (
-                try vectors.bytes("\(name).sender"), try vectors.bytes("\(name).receiver")
+                try key("\(name).sender"), try key("\(name).receiver")
             )
             let made = try vectors.bytes("\(name).secret").withUnsafeBytes {
                 proof.bytes(of: $0, purpose, role: role, sender: sender, receiver: receiver)
@@ -57,9 +57,10 @@ struct NetworkVectorTests {
             let grant = try PeerGrant(bytes)
             let authority = try PeerKeyPair(seed: vectors.bytes("\(name).authoritySeed"))
             let (database, peer) = (
-                try vectors.bytes("\(name).database"), try vectors.bytes("\(name).peer")
+                try #require(DatabaseID(vectors.bytes("\(name).database"))),
+                try key("\(name).peer")
             )
-            #expect(authority.publicKey == (try vectors.bytes("\(name).authority")))
+            #expect(authority.publicKey == (try key("\(name).authority")))
             #expect(grant.authority == authority.publicKey)
             #expect(grant.databaseID == database)
             #expect(grant.peerKey == peer)
@@ -98,6 +99,10 @@ struct NetworkVectorTests {
             }
             #expect(refusal == .grantSignature, "\(name)")
         }
+    }
+
+    private func key(_ name: String) throws -> PeerKey {
+        try #require(PeerKey(vectors.bytes(name)))
     }
 
     private func conditions(_ name: String) throws -> [String: String] {

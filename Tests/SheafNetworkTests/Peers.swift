@@ -6,14 +6,14 @@ import SheafTestSupport
 
 /// Configurations for test transports.
 package enum Peers {
-    static let databaseID = [UInt8]("sixteen letters!".utf8)
-    static let otherDatabaseID = [UInt8]("sixteen numbers!".utf8)
+    static let databaseID = DatabaseID(unchecked: Array("sixteen letters!".utf8))
+    static let otherDatabaseID = DatabaseID(unchecked: Array("sixteen numbers!".utf8))
     static let now: UInt64 = 1_780_000_000_000
 
     /// Returns a configuration without addresses to listen on or dial.
     static func configuration(
         _ identity: NetworkIdentity = .development(), keyPair: PeerKeyPair? = nil,
-        databaseID: [UInt8] = databaseID
+        databaseID: DatabaseID = databaseID
     ) throws -> NetworkConfiguration {
         var configuration = NetworkConfiguration(
             databaseID: databaseID, keyPair: try keyPair ?? .generate(), identity: identity)
@@ -29,7 +29,7 @@ package enum Peers {
 final class RunningPeer {
     let transport: TCPTransport
     let host = TestHost()
-    let key: [UInt8]
+    let key: PeerKey
 
     init(
         _ configuration: NetworkConfiguration, listens: Bool = false, peers: [String] = [],

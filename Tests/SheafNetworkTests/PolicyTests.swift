@@ -1,3 +1,5 @@
+import Sheaf
+import SheafBytes
 import SheafNetwork
 import SheafStorage
 import SheafTestSupport
@@ -68,9 +70,15 @@ struct PolicyTests {
     }
 
     @Test(arguments: [0, 15, 17])
-    func `a database ID that does not have sixteen bytes is refused`(_ count: Int) throws {
-        let configuration = try Peers.configuration(
-            databaseID: Array(repeating: 1, count: count))
-        #expect(rule { _ = try TCPTransport(configuration) } == .key)
+    func `a database ID that does not have sixteen bytes is refused`(_ count: Int) {
+        #expect(DatabaseID([UInt8](repeating: 1, count: count)) == nil)
+    }
+
+    @Test func `a database id is the little-endian hash of the name of the database`() throws {
+        let hash = Array("cars".utf8).span.withUnsafeBytes { XXH3.hash128($0) }
+        let database: DatabaseID = "cars"
+        #expect(database.hash == hash)
+        #expect(database == DatabaseID("cars") && database != "bikes")
+        #expect(DatabaseID(database.bytes) == database)
     }
 }

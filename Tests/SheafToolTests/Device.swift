@@ -14,12 +14,9 @@ final class Device: Sendable {
     init(_ address: String, ahead: UInt64 = 0) async throws {
         let (keyPair, lines) = (try PeerKeyPair.generate(), Monitor<[String]>([]))
         self.lines = lines
-        guard let key = PeerKey(keyPair.publicKey) else { throw CancellationError() }
         var network = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: "scene"), keyPair: keyPair,
-            identity: .development())
-        network.listening = []
-        network.peers = [address]
+            databaseID: "scene", keyPair: keyPair, identity: .development(), listening: [],
+            peers: [address])
         network.limits.firstRetryMilliseconds = 5
         network.limits.longestRetryMilliseconds = 50
         let log = StoreLog(from: .warning) { level, message, metadata in
@@ -31,8 +28,8 @@ final class Device: Sendable {
         store.storage.clock = Self.clock(ahead: ahead)
         peer = try await Peer.inMemory(
             configuration: PeerConfiguration(
-                databaseID: "scene", key: key, transports: [try TCPTransport(network)],
-                store: store))
+                databaseID: "scene", key: keyPair.publicKey,
+                transports: [try TCPTransport(network)], store: store))
     }
 
     static func clock(ahead: UInt64) -> Clock {

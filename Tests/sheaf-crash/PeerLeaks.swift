@@ -118,17 +118,13 @@ enum PeerLeaks {
     private static func tcpPeer(_ path: String) async throws -> (Peer, TCPTransport) {
         let keyPair = try PeerKeyPair.generate()
         var configuration = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: "leaks"), keyPair: keyPair,
-            identity: .development())
+            databaseID: "leaks", keyPair: keyPair, identity: .development())
         configuration.limits.firstRetryMilliseconds = 5
         let transport = try TCPTransport(configuration)
-        guard let key = PeerKey(keyPair.publicKey) else {
-            throw CrashFailure("a public key is not a valid peer key")
-        }
         let peer = try await Peer.open(
             at: path,
             configuration: PeerConfiguration(
-                databaseID: "leaks", key: key, transports: [transport]))
+                databaseID: "leaks", key: keyPair.publicKey, transports: [transport]))
         return (peer, transport)
     }
 

@@ -14,7 +14,7 @@ import SheafTestSupport
 
 /// The subcommands of the program.
 enum NetworkCommand {
-    static let databaseID = [UInt8](repeating: 7, count: 16)
+    static let databaseID = DatabaseID("network")
 
     static func run(_ arguments: [String]) async {
         do {

@@ -49,11 +49,8 @@ extension Ditto {
     private static func configuration(
         _ config: DittoConfig, _ keyPair: PeerKeyPair, _ network: DittoNetwork
     ) throws -> PeerConfiguration {
-        guard let key = PeerKey(keyPair.publicKey) else {
-            preconditionFailure("A public key has the length of a peer key.")
-        }
-        return PeerConfiguration(
-            databaseID: config.databaseID, key: key,
+        PeerConfiguration(
+            databaseID: DatabaseID(config.databaseID), key: keyPair.publicKey,
             deviceName: ProcessInfo.processInfo.hostName, isServer: config.isServer,
             transports: [network],
             store: storeOptions)

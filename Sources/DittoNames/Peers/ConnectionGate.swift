@@ -63,7 +63,7 @@ final class ConnectionGate: PeerTransportHost {
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            let key = PeerKey(connection.remote.key)?.description ?? "a peer"
+            let key = connection.remote.key
             guard let first else {
                 return
                     "connectionRequestHandler did not decide on the connection to \(key) within 10 s"

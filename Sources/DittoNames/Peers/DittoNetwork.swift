@@ -13,7 +13,7 @@ final class DittoNetwork: PeerTransport {
         var gate: ConnectionGate?
     }
 
-    private let databaseID: String
+    private let databaseID: DatabaseID
     private let keyPair: PeerKeyPair
     private let identity: NetworkIdentity
     private let state = Mutex(State())
@@ -22,7 +22,7 @@ final class DittoNetwork: PeerTransport {
     let requests = ConnectionRequests()
 
     init(_ config: DittoConfig, _ keyPair: PeerKeyPair) throws {
-        databaseID = config.databaseID
+        databaseID = DatabaseID(config.databaseID)
         self.keyPair = keyPair
         identity = try config.connect.networkIdentity()
     }
@@ -107,8 +107,7 @@ final class DittoNetwork: PeerTransport {
 
     private func transport(_ config: DittoTransportConfig) throws -> TCPTransport {
         var network = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: databaseID), keyPair: keyPair,
-            identity: identity)
+            databaseID: databaseID, keyPair: keyPair, identity: identity)
         let address = config.listen.tcp.interfaceIP
         let host = address.contains(":") && !address.hasPrefix("[") ? "[\(address)]" : address
         network.listening = config.listen.tcp.isEnabled ? ["\(host):\(config.listen.tcp.port)"] : []

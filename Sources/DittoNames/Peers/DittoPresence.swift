@@ -117,8 +117,7 @@ public final class DittoPresence: Sendable {
             current.withLock { $0.handler = newValue }
             guard let newValue else { return network.requests.handler = nil }
             network.requests.handler = { identity, _ in
-                guard let key = PeerKey(identity.key) else { return false }
-                return await newValue(DittoConnectionRequest(key, identity.metadata)) == .allow
+                await newValue(DittoConnectionRequest(identity.key, identity.metadata)) == .allow
             }
         }
     }

@@ -34,7 +34,7 @@ public final class Peer: Sendable {
         registry.register(in: store.queries)
         fetches = FetchRegistry(store.attachments)
         let identity = Replicator.Identity(
-            database: PeerConfiguration.databaseHash(of: configuration.databaseID),
+            database: configuration.databaseID.hash,
             peerKey: configuration.key.bytes, isServer: configuration.isServer,
             name: configuration.deviceName)
         let presences = PresenceRegistry(identity)
@@ -125,8 +125,9 @@ final class PeerConnections: PeerTransportHost {
 
     func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         guard presence.allows(connection.remote) else {
-            let key = PeerKey(unchecked: connection.remote.key)
-            refuse(connection, because: "the application does not allow \(key) to connect")
+            refuse(
+                connection,
+                because: "the application does not allow \(connection.remote.key) to connect")
             return nil
         }
         let number = count.add(1, ordering: .relaxed).newValue

@@ -176,7 +176,8 @@ final class PeerLoop: Sendable {
             connections[number] = connection
             let remote = connection.remote
             replicator.connect(
-                number, expecting: remote.key, rights: remote.rights, own: connection.ownRights,
+                number, expecting: remote.key.bytes, rights: remote.rights,
+                own: connection.ownRights,
                 connection.kind, from: remote.address, at: now)
             presence.announce(.connected(remote))
         case .received(let number, let bytes):
@@ -184,7 +185,7 @@ final class PeerLoop: Sendable {
         case .closed(let number, let reason):
             replicator.disconnect(number, .lost(reason))
         case .denied(let remote, let reason):
-            replicator.deny(remote.key, at: remote.address, because: reason)
+            replicator.deny(remote.key.bytes, at: remote.address, because: reason)
         case .unreachableChanged: update(presence, of: replicator)
         case .written(let outcome): replicator.handleOutcome(outcome)
         case .entered(let job): write(job)

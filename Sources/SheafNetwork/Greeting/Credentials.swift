@@ -1,7 +1,9 @@
+package import SheafTransport
+
 /// The secrets and the identity with which a transport authenticates itself and its peers.
 package struct Credentials: Sendable {
-    package let databaseID: [UInt8]
-    package let publicKey: [UInt8]
+    package let databaseID: DatabaseID
+    package let publicKey: PeerKey
     package let identity: NetworkIdentity
 
     /// Validates the credentials of a configuration.
@@ -9,19 +11,7 @@ package struct Credentials: Sendable {
         databaseID = configuration.databaseID
         publicKey = configuration.keyPair.publicKey
         identity = configuration.identity
-        guard databaseID.count == PeerGrant.databaseIDLength else {
-            throw NetworkError(
-                .key,
-                "a database id of \(databaseID.count) bytes; it must have "
-                    + "\(PeerGrant.databaseIDLength)")
-        }
         guard case .authority(let authority, let grant) = identity else { return }
-        guard authority.count == Ed25519.keyLength else {
-            throw NetworkError(
-                .key,
-                "an authority's public key of \(authority.count) bytes; it must have "
-                    + "\(Ed25519.keyLength)")
-        }
         // The validity period is checked per connection: some devices set their clock after the
         // start.
         try grant.check(
@@ -37,7 +27,7 @@ package struct Credentials: Sendable {
 
     /// Returns the greeting of this peer to the peer with the public key `receiver`.
     package func greeting(
-        _ proof: Proof, role: Proof.Role, to receiver: [UInt8], metadataLength: Int = 0
+        _ proof: Proof, role: Proof.Role, to receiver: PeerKey, metadataLength: Int = 0
     ) -> Greeting {
         let proofs = proofs(proof, role: role, sender: publicKey, receiver: receiver)
         return Greeting(
@@ -48,9 +38,9 @@ package struct Credentials: Sendable {
 
     /// Returns both proofs of a greeting; without a shared key the second one is all zeros.
     func proofs(
-        _ proof: Proof, role: Proof.Role, sender: [UInt8], receiver: [UInt8]
+        _ proof: Proof, role: Proof.Role, sender: PeerKey, receiver: PeerKey
     ) -> (database: [UInt8], secret: [UInt8]) {
-        let database = databaseID.withUnsafeBytes {
+        let database = databaseID.bytes.withUnsafeBytes {
             proof.bytes(of: $0, .database, role: role, sender: sender, receiver: receiver)
         }
         guard case .sharedKey(let key) = identity else { return (database, Greeting.noProof) }

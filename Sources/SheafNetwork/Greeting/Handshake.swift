@@ -25,7 +25,7 @@ package struct Handshake: Sendable {
     private let credentials: Credentials
     private let proof: Proof
     private let role: Proof.Role
-    private let remoteKey: [UInt8]
+    private let remoteKey: PeerKey
     private let metadata: [UInt8]
     private var phase = Phase.greeting
     /// The length of the metadata that follow the grant.
@@ -35,7 +35,7 @@ package struct Handshake: Sendable {
 
     /// Creates a handshake; metadata longer than `Greeting.maximumMetadataLength` are not sent.
     package init(
-        _ credentials: Credentials, role: Proof.Role, remoteKey: [UInt8], exporter: [UInt8],
+        _ credentials: Credentials, role: Proof.Role, remoteKey: PeerKey, exporter: [UInt8],
         metadata: Object = Object()
     ) {
         let json = metadata.isEmpty ? [] : Array(Value.object(metadata).json.utf8)

@@ -1,4 +1,5 @@
 import COpenSSL
+package import SheafTransport
 
 /// A proof that its sender knows a secret, bound to one connection and one direction.
 ///
@@ -27,12 +28,12 @@ package struct Proof {
 
     /// Returns the proof of a secret (`format-spec/network.md`, table 2).
     package func bytes(
-        of secret: UnsafeRawBufferPointer, _ purpose: Purpose, role: Role, sender: [UInt8],
-        receiver: [UInt8]
+        of secret: UnsafeRawBufferPointer, _ purpose: Purpose, role: Role, sender: PeerKey,
+        receiver: PeerKey
     ) -> [UInt8] {
         let message =
-            Array("sheaf/1 \(purpose.rawValue)\0".utf8) + [role.rawValue] + sender + receiver
-            + exporter
+            Array("sheaf/1 \(purpose.rawValue)\0".utf8) + [role.rawValue] + sender.bytes
+            + receiver.bytes + exporter
         var code = [UInt8](repeating: 0, count: Self.length)
         var length = UInt32(0)
         let made = HMAC(

@@ -1,23 +1,25 @@
 import COpenSSL
+import SheafTransport
 
 /// Ed25519 signatures (RFC 8032).
 enum Ed25519 {
+    /// Number of bytes of a secret key.
     static let keyLength = 32
     static let signatureLength = 64
 
     /// Returns the public key for a secret key, or nil if OpenSSL fails.
-    static func publicKey(of secret: Secret) -> [UInt8]? {
+    static func publicKey(of secret: Secret) -> PeerKey? {
         withPrivateKey(secret) { publicKey(in: $0) }
     }
 
-    /// Returns the raw public key of an OpenSSL key, or nil if it is not an Ed25519 key.
-    static func publicKey(in key: OpaquePointer) -> [UInt8]? {
+    /// Returns the public key of an OpenSSL key, or nil if it is not an Ed25519 key.
+    static func publicKey(in key: OpaquePointer) -> PeerKey? {
         guard EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: keyLength)
+        var bytes = [UInt8](repeating: 0, count: PeerKey.length)
         var length = bytes.count
-        guard EVP_PKEY_get_raw_public_key(key, &bytes, &length) == 1, length == keyLength
+        guard EVP_PKEY_get_raw_public_key(key, &bytes, &length) == 1
         else { return nil }
-        return bytes
+        return PeerKey(Array(bytes.prefix(length)))
     }
 
     /// Signs `message`; returns nil if OpenSSL fails.
@@ -36,10 +38,10 @@ enum Ed25519 {
     }
 
     /// Whether `signature` is the signature of `message` by the owner of `publicKey`.
-    static func isSigned(_ message: [UInt8], _ signature: [UInt8], by publicKey: [UInt8]) -> Bool {
-        guard publicKey.count == keyLength, signature.count == signatureLength,
+    static func isSigned(_ message: [UInt8], _ signature: [UInt8], by publicKey: PeerKey) -> Bool {
+        guard signature.count == signatureLength,
             let key = EVP_PKEY_new_raw_public_key(
-                EVP_PKEY_ED25519, nil, publicKey, publicKey.count)
+                EVP_PKEY_ED25519, nil, publicKey.bytes, PeerKey.length)
         else { return false }
         defer {
             EVP_PKEY_free(key)

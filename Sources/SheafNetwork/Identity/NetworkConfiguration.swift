@@ -1,21 +1,32 @@
+public import SheafTransport
+
 /// The identity of a TCP transport, its addresses and its limits.
 public struct NetworkConfiguration: Sendable {
-    /// The 16-byte secret shared by all peers of the database.
-    public var databaseID: [UInt8]
+    /// The id of the database, which must be that of the peer; other databases are refused.
+    public var databaseID: DatabaseID
+    /// The key pair of the peer, which proves its identity on each connection.
     public var keyPair: PeerKeyPair
+    /// The authentication mode, with the secret or grant that it needs.
     public var identity: NetworkIdentity
     /// The addresses to listen on, numeric with a port: "127.0.0.1:0" or "[::]:4120".
     ///
     /// Port 0 selects a free port; `PeerTransportEvent.listening` reports the port selected.
-    public var listening = ["127.0.0.1:0"]
+    public var listening: [String]
     /// The addresses to connect to, with a host name or numeric: "example.org:4120".
-    public var peers: [String] = []
+    public var peers: [String]
+    /// The limits on what remote peers can consume.
     public var limits = NetworkLimits()
 
-    public init(databaseID: [UInt8], keyPair: PeerKeyPair, identity: NetworkIdentity) {
+    /// Creates a configuration that listens on this machine only, unless `listening` is given.
+    public init(
+        databaseID: DatabaseID, keyPair: PeerKeyPair, identity: NetworkIdentity,
+        listening: [String] = ["127.0.0.1:0"], peers: [String] = []
+    ) {
         self.databaseID = databaseID
         self.keyPair = keyPair
         self.identity = identity
+        self.listening = listening
+        self.peers = peers
     }
 }
 
@@ -26,7 +37,7 @@ public enum NetworkIdentity: Sendable {
     /// Accepts any peer that has the shared key, with all rights.
     case sharedKey(SharedKey)
     /// Accepts any peer with a grant signed by this authority, with the rights in the grant.
-    case authority(publicKey: [UInt8], grant: PeerGrant)
+    case authority(publicKey: PeerKey, grant: PeerGrant)
 }
 
 extension NetworkIdentity {

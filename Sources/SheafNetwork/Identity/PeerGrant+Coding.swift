@@ -11,15 +11,15 @@ extension PeerGrant {
     static func signed(_ statement: [UInt8]) -> [UInt8] { context + statement }
 
     static func statement(
-        authority: [UInt8], databaseID: [UInt8], peerKey: [UInt8],
+        authority: PeerKey, databaseID: DatabaseID, peerKey: PeerKey,
         validMilliseconds: Range<UInt64>, rights: PeerRights?
     ) -> [UInt8] {
         var writer = ByteWriter(capacity: 256)
         writer.write(magic)
         writer.write(version)
-        writer.write(authority)
-        writer.write(databaseID)
-        writer.write(peerKey)
+        writer.write(authority.bytes)
+        writer.write(databaseID.bytes)
+        writer.write(peerKey.bytes)
         writer.write(validMilliseconds.lowerBound)
         writer.write(validMilliseconds.upperBound)
         writer.write(rights == nil ? UInt8(0) : 1)
@@ -56,9 +56,10 @@ extension PeerGrant {
         }
         let version = try reader.readUInt8()
         guard version == Self.version else { throw .unexpected(version, at: reader.offset - 1) }
-        let authority = Array(try reader.readBytes(Ed25519.keyLength))
-        let databaseID = Array(try reader.readBytes(Self.databaseIDLength))
-        let peerKey = Array(try reader.readBytes(Ed25519.keyLength))
+        let authority = PeerKey(unchecked: Array(try reader.readBytes(PeerKey.length)))
+        let databaseID = DatabaseID(
+            unchecked: Array(try reader.readBytes(DatabaseID.length)))
+        let peerKey = PeerKey(unchecked: Array(try reader.readBytes(PeerKey.length)))
         let (first, end) = (try reader.readUInt64(), try reader.readUInt64())
         guard first <= end else { throw .invalid("an end before its start", at: reader.offset) }
         let flags = try reader.readUInt8()

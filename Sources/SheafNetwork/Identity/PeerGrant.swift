@@ -6,11 +6,11 @@ public import SheafTransport
 /// A grant is not secret: its presenter must own the key that it names.
 public struct PeerGrant: Hashable, Sendable {
     /// The public key of the authority that signed the grant.
-    public let authority: [UInt8]
+    public let authority: PeerKey
     /// The database that the grant is valid for.
-    public let databaseID: [UInt8]
+    public let databaseID: DatabaseID
     /// The public key of the peer that the grant is issued to.
-    public let peerKey: [UInt8]
+    public let peerKey: PeerKey
     /// The period of validity, in milliseconds since 1970.
     public let validMilliseconds: Range<UInt64>
     /// The collections that the peer may read and write, with conditions; nil grants everything.
@@ -18,7 +18,7 @@ public struct PeerGrant: Hashable, Sendable {
     /// The encoded statement and its signature, as sent on the wire.
     public let bytes: [UInt8]
 
-    public static let databaseIDLength = 16
+    /// Maximum number of bytes of an encoded grant.
     public static let maximumLength = 32_768
     static let maximumCollectionLength = 1_024
     static let maximumConditionLength = 4_096
@@ -26,19 +26,9 @@ public struct PeerGrant: Hashable, Sendable {
 
     /// Creates and signs a grant with the key pair of the authority.
     public init(
-        authority: PeerKeyPair, databaseID: [UInt8], peerKey: [UInt8],
+        authority: PeerKeyPair, databaseID: DatabaseID, peerKey: PeerKey,
         validMilliseconds: Range<UInt64>, rights: PeerRights? = nil
     ) throws {
-        guard databaseID.count == Self.databaseIDLength else {
-            throw NetworkError(
-                .key,
-                "a database id of \(databaseID.count) bytes; it must have "
-                    + "\(Self.databaseIDLength)")
-        }
-        guard peerKey.count == Ed25519.keyLength else {
-            throw NetworkError(
-                .key, "a peer key of \(peerKey.count) bytes; it must have \(Ed25519.keyLength)")
-        }
         if let rights { try Self.check(rights) }
         let statement = Self.statement(
             authority: authority.publicKey, databaseID: databaseID, peerKey: peerKey,
@@ -81,7 +71,7 @@ public struct PeerGrant: Hashable, Sendable {
     }
 
     init(
-        authority: [UInt8], databaseID: [UInt8], peerKey: [UInt8],
+        authority: PeerKey, databaseID: DatabaseID, peerKey: PeerKey,
         validMilliseconds: Range<UInt64>, rights: PeerRights?, bytes: [UInt8]
     ) {
         self.authority = authority
@@ -96,19 +86,19 @@ public struct PeerGrant: Hashable, Sendable {
     ///
     /// `now` is in milliseconds since 1970.
     public func verify(
-        authority: [UInt8], databaseID: [UInt8], peerKey: [UInt8], at now: UInt64
+        authority: PeerKey, databaseID: DatabaseID, peerKey: PeerKey, at now: UInt64
     ) throws {
         try check(authority: authority, databaseID: databaseID, peerKey: peerKey, at: now)
     }
 
     func check(
-        authority: [UInt8], databaseID: [UInt8], peerKey: [UInt8], at now: UInt64
+        authority: PeerKey, databaseID: DatabaseID, peerKey: PeerKey, at now: UInt64
     ) throws(NetworkError) {
         guard self.authority == authority else {
             throw NetworkError(
                 .grantAuthority,
-                "the grant was issued by the authority \(self.authority.hexadecimal); expected "
-                    + authority.hexadecimal)
+                "the grant was issued by the authority \(self.authority); expected "
+                    + authority.description)
         }
         let (statement, signature) = (
             bytes.dropLast(Ed25519.signatureLength), bytes.suffix(Ed25519.signatureLength)
@@ -117,7 +107,7 @@ public struct PeerGrant: Hashable, Sendable {
             Ed25519.isSigned(Self.signed(Array(statement)), Array(signature), by: authority)
         else {
             throw NetworkError(
-                .grantSignature, "the authority \(authority.hexadecimal) did not sign the grant")
+                .grantSignature, "the authority \(authority) did not sign the grant")
         }
         guard self.databaseID == databaseID else {
             throw NetworkError(
@@ -126,8 +116,8 @@ public struct PeerGrant: Hashable, Sendable {
         guard self.peerKey == peerKey else {
             throw NetworkError(
                 .grantKey,
-                "the grant is for the key \(self.peerKey.hexadecimal); expected "
-                    + peerKey.hexadecimal)
+                "the grant is for the key \(self.peerKey); expected "
+                    + peerKey.description)
         }
         guard now >= validMilliseconds.lowerBound else {
             throw NetworkError(

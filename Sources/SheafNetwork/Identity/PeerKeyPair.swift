@@ -1,11 +1,12 @@
 import COpenSSL
+public import SheafTransport
 
 /// The Ed25519 key pair that identifies a peer or an authority.
 ///
 /// The secret key never appears in a description, log or error.
 public struct PeerKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The 32-byte public key, which identifies the peer.
-    public let publicKey: [UInt8]
+    /// The public key, which identifies the peer.
+    public let publicKey: PeerKey
     let secret: Secret
 
     /// Generates a new random key pair.
@@ -39,14 +40,8 @@ public struct PeerKeyPair: Sendable, CustomStringConvertible, CustomReflectable 
         return signature
     }
 
-    public var description: String { "the key pair of \(publicKey.hexadecimal)" }
+    /// The public key only; the secret key has no text.
+    public var description: String { "the key pair of \(publicKey)" }
+    /// A mirror of the public key only.
     public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
-}
-
-extension [UInt8] {
-    /// The bytes as hexadecimal, with two digits per byte.
-    var hexadecimal: String {
-        let digits = Array<Character>("0123456789abcdef")
-        return String(flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    }
 }

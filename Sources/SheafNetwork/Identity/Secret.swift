@@ -23,8 +23,9 @@ final class Secret: Sendable {
 
 /// A random key known to all peers of a database, for example from `openssl rand`.
 public struct SharedKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// 128 bits, too many for an exhaustive search.
+    /// Minimum number of bytes; 128 bits are too many for an exhaustive search.
     public static let minimumLength = 16
+    /// Maximum number of bytes.
     public static let maximumLength = 1_024
 
     let secret: Secret
@@ -40,6 +41,8 @@ public struct SharedKey: Sendable, CustomStringConvertible, CustomReflectable {
         secret = Secret(bytes)
     }
 
+    /// A fixed text; the key has none.
     public var description: String { "a shared key" }
+    /// A mirror without contents.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -7,8 +7,8 @@ final class Channel {
         case connecting
         case tlsHandshake(TLSSession)
         /// Both ends authenticate; `received` is the part of the current message received so far.
-        case handshake(TLSSession, Handshake, received: [UInt8], key: [UInt8])
-        case exchange(TLSSession, any PeerConnectionHandler, key: [UInt8])
+        case handshake(TLSSession, Handshake, received: [UInt8], key: PeerKey)
+        case exchange(TLSSession, any PeerConnectionHandler, key: PeerKey)
         /// Queued bytes and a close alert are being sent; received bytes are ignored.
         case closeMessage(TLSSession)
         /// The close alert was sent; waiting for the peer to close.
@@ -40,7 +40,7 @@ final class Channel {
     /// The network that an incoming connection came from (`SocketAddress.network`).
     let network: [UInt8]
     /// The peer's key and the close error, set from sending the close alert until the peer closes.
-    var parting: (key: [UInt8], error: NetworkError)?
+    var parting: (key: PeerKey, error: NetworkError)?
     /// The index of the socket in the poller.
     var pollerIndex: Int?
 
@@ -65,7 +65,7 @@ final class Channel {
     var isUnknown: Bool { role == .listener && connectedNanoseconds == nil }
 
     /// The key of the peer while the connection is open.
-    var talkingKey: [UInt8]? {
+    var talkingKey: PeerKey? {
         if case .exchange(_, _, let key) = stage { return key }
         return nil
     }

@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafTransport
 import Synchronization
 
 /// The connection states published by the loop, readable from any thread.
@@ -7,8 +8,8 @@ final class ConnectionStates: Sendable {
         package enum State: Sendable {
             case waiting(untilNanoseconds: UInt64, reason: String?)
             case connecting
-            case connected(key: [UInt8], OutgoingQueue, TrafficMeter)
-            case elsewhere(key: [UInt8])
+            case connected(key: PeerKey, OutgoingQueue, TrafficMeter)
+            case elsewhere(key: PeerKey)
         }
 
         let address: String

@@ -1,3 +1,5 @@
+package import SheafTransport
+
 /// The state of an address to which the transport keeps a connection.
 struct Dialer {
     package enum Phase {
@@ -7,7 +9,7 @@ struct Dialer {
         case trying(channel: UInt64, others: [SocketAddress])
         case connected(channel: UInt64)
         /// Another connection to the same peer is open already.
-        case content(key: [UInt8])
+        case content(key: PeerKey)
     }
 
     let identifier: UInt64
@@ -15,7 +17,7 @@ struct Dialer {
     var phase: Phase
     var backoff: Backoff
     /// The key of the peer last reached at this address.
-    var knownKey: [UInt8]?
+    var knownKey: PeerKey?
     /// The reason of the last failure.
     var lastFailure: String?
 }

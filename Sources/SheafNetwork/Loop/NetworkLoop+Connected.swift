@@ -148,7 +148,7 @@ extension NetworkLoop {
     }
 
     private func left(
-        _ channel: Channel, _ handler: any PeerConnectionHandler, _ key: [UInt8],
+        _ channel: Channel, _ handler: any PeerConnectionHandler, _ key: PeerKey,
         _ error: NetworkError
     ) {
         channel.queue.die()
@@ -159,7 +159,7 @@ extension NetworkLoop {
     }
 
     /// Allows redialing once the peer has closed too, since it may have been reading until then.
-    private func peerLeft(_ channel: Channel, _ key: [UInt8], _ error: NetworkError) {
+    private func peerLeft(_ channel: Channel, _ key: PeerKey, _ error: NetworkError) {
         dialerLost(channel, error)
         if connected[key] == nil { peerIsGone(key) }
     }

@@ -134,7 +134,7 @@ extension NetworkLoop {
     }
 
     /// Schedules an attempt for each address of a peer whose other connection has ended.
-    func peerIsGone(_ key: [UInt8]) {
+    func peerIsGone(_ key: PeerKey) {
         for dialer in dialers.values {
             if case .content(key) = dialer.phase { waitAgain(dialer.identifier) }
         }

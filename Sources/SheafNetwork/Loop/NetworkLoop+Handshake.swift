@@ -113,7 +113,7 @@ extension NetworkLoop {
 
     /// Passes an authenticated connection to the host.
     private func welcome(
-        _ channel: Channel, _ session: TLSSession, _ handshake: Handshake, _ key: [UInt8],
+        _ channel: Channel, _ session: TLSSession, _ handshake: Handshake, _ key: PeerKey,
         _ outcome: Handshake.Outcome
     ) {
         if let other = connected[key].flatMap({ channels[$0] }) {

@@ -40,7 +40,7 @@ final class NetworkLoop {
     private weak var host: (any PeerTransportHost)?
     var channels: [UInt64: Channel] = [:]
     /// The channel of each connected peer, by its key.
-    var connected: [[UInt8]: UInt64] = [:]
+    var connected: [PeerKey: UInt64] = [:]
     var dialers: [UInt64: Dialer] = [:]
     private var lastIdentifier: UInt64 = 0
     private var isStopping = false

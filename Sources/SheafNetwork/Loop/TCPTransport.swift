@@ -50,6 +50,7 @@ public final class TCPTransport: PeerTransport {
         stop()
     }
 
+    /// Opens the listening sockets and begins to connect; throws if an address is in use.
     public func start(_ host: any PeerTransportHost) throws {
         try state.withLock { state in
             guard case .idle = state.phase else {

@@ -1,4 +1,5 @@
 import COpenSSL
+package import SheafTransport
 import Synchronization
 
 #if canImport(Glibc)
@@ -66,7 +67,7 @@ package final class TLSSession: Sendable {
     /// Returns the peer's public key after the TLS handshake.
     ///
     /// Throws unless TLS 1.3 and `sheaf/1` were negotiated with an Ed25519 certificate.
-    package func remoteKey() throws(NetworkError) -> [UInt8] {
+    package func remoteKey() throws(NetworkError) -> PeerKey {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(pointer, &name, &length)
@@ -81,10 +82,11 @@ package final class TLSSession: Sendable {
             throw NetworkError(.certificate, "the peer has no certificate")
         }
         defer { X509_free(certificate) }
-        guard let key = X509_get0_pubkey(certificate), let bytes = Ed25519.publicKey(in: key) else {
+        guard let key = X509_get0_pubkey(certificate), let publicKey = Ed25519.publicKey(in: key)
+        else {
             throw NetworkError(.certificate, "the peer's key is not an Ed25519 key")
         }
-        return bytes
+        return publicKey
     }
 
     /// Returns key material known only to the two ends of this connection.

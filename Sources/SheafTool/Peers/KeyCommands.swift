@@ -20,10 +20,10 @@ extension Command {
         run: { (arguments, output) throws(ToolError) in
             let pair = try asTool { try PeerKeyPair.generate() }
             try asTool { try pair.save(to: arguments.operands[0]) }
-            let key = PeerKey(pair.publicKey)?.description
+            let key = pair.publicKey.description
             var line = JSONLine()
             line.add("key", key)
-            output.write(arguments.has("json") ? line.closed : key ?? "")
+            output.write(arguments.has("json") ? line.closed : key)
             return .ok
         })
 
@@ -77,8 +77,8 @@ enum GrantCommand {
         let valid = now..<now + days * millisecondsADay
         let grant = try asTool {
             try PeerGrant(
-                authority: pair, databaseID: PeerConfiguration.databaseBytes(of: database),
-                peerKey: peer.bytes, validMilliseconds: valid, rights: rights)
+                authority: pair, databaseID: DatabaseID(database), peerKey: peer,
+                validMilliseconds: valid, rights: rights)
         }
         guard arguments.has("json") else {
             output.write(KeyFile.text(of: grant))
@@ -86,7 +86,7 @@ enum GrantCommand {
         }
         var line = JSONLine()
         line.add("grant", KeyFile.text(of: grant))
-        line.add("authority", PeerKey(pair.publicKey)?.description)
+        line.add("authority", pair.publicKey.description)
         line.add("peer", peer.description)
         line.add("from", at: valid.lowerBound)
         line.add("until", at: valid.upperBound)

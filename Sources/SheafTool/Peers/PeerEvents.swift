@@ -18,12 +18,12 @@ struct PeerEvents: Sendable {
                 "unreachable", [("address", address), ("reason", reason)],
                 "unreachable \(address): \(reason); next try in \(milliseconds) ms")
         case .connected(let remote):
-            let key = PeerKey(remote.key)?.description ?? ""
+            let key = remote.key.description
             write(
                 "connected", [("peer", key), ("address", remote.address)],
                 "connected \(key) at \(remote.address)")
         case .disconnected(let remote, let reason):
-            let key = PeerKey(remote.key)?.description ?? ""
+            let key = remote.key.description
             write(
                 "disconnected",
                 [("peer", key), ("address", remote.address), ("reason", reason)],

@@ -87,7 +87,7 @@ struct PeerRun {
     func run() throws(ToolError) -> ExitCode {
         let signals = try StopSignals()
         let transport = try asTool { try TCPTransport(setup.network) }
-        let (path, configuration) = (setup.path, try setup.configuration(transport))
+        let (path, configuration) = (setup.path, setup.configuration(transport))
         let peer = try waitFor { try await Peer.open(at: path, configuration: configuration) }
         let result: Result<ExitCode, ToolError>
         do throws(ToolError) {

@@ -45,13 +45,12 @@ struct PeerSetup: Sendable {
     let path: String
     let subscriptions: [String]
     let network: NetworkConfiguration
-    let databaseID: String
     let deviceName: String
     let isServer: Bool
 
     init(_ arguments: Arguments, listens: Bool) throws(ToolError) {
         path = arguments.operands[0]
-        databaseID = try arguments.required("database", "ID")
+        let database = try arguments.required("database", "ID")
         let keyFile = try arguments.required("key", "FILE")
         subscriptions = arguments.allValues("subscribe")
         deviceName = arguments.value("name") ?? ""
@@ -59,8 +58,7 @@ struct PeerSetup: Sendable {
         let identity = try Self.identity(arguments)
         let keyPair = try asTool { try PeerKeyPair.load(from: keyFile) }
         var network = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: databaseID), keyPair: keyPair,
-            identity: identity)
+            databaseID: DatabaseID(database), keyPair: keyPair, identity: identity)
         network.listening = listens ? arguments.allValues("listen") : []
         network.peers = arguments.allValues("connect")
         if listens, network.listening.isEmpty {
@@ -91,7 +89,7 @@ struct PeerSetup: Sendable {
             guard let grant else {
                 throw .usage("--authority requires --grant FILE, from 'sheaf grant'")
             }
-            return .authority(publicKey: key.bytes, grant: try KeyFile.grant(in: grant))
+            return .authority(publicKey: key, grant: try KeyFile.grant(in: grant))
         case (_?, _?):
             throw .usage(
                 "--shared-key and --authority are mutually exclusive; use one of them")
@@ -99,13 +97,10 @@ struct PeerSetup: Sendable {
     }
 
     /// Returns the configuration; warnings of the store go to standard error.
-    func configuration(_ transport: TCPTransport) throws(ToolError) -> PeerConfiguration {
-        guard let key = PeerKey(network.keyPair.publicKey) else {
-            throw .failed("the public key does not have \(PeerKey.length) bytes")
-        }
-        return PeerConfiguration(
-            databaseID: databaseID, key: key, deviceName: deviceName, isServer: isServer,
-            transports: [transport],
+    func configuration(_ transport: TCPTransport) -> PeerConfiguration {
+        PeerConfiguration(
+            databaseID: network.databaseID, key: network.keyPair.publicKey,
+            deviceName: deviceName, isServer: isServer, transports: [transport],
             store: StoreOptions(log: .standardError(from: .warning)))
     }
 }

@@ -10,7 +10,7 @@ import Synchronization
 final class ShippingPeer: Sendable {
     /// The argument that runs the program as such a peer.
     static let argument = "--shipping-peer"
-    static let database = "the database of the benchmark"
+    static let database: DatabaseID = "the database of the benchmark"
 
     private let peer: Sheaf.Peer
     private let transport: TCPTransport
@@ -21,16 +21,14 @@ final class ShippingPeer: Sendable {
     /// Opens a store in a directory and a transport that listens.
     private init(_ directory: String) async throws {
         let pair = try PeerKeyPair.generate()
-        var network = NetworkConfiguration(
-            databaseID: PeerConfiguration.databaseBytes(of: Self.database), keyPair: pair,
+        let network = NetworkConfiguration(
+            databaseID: Self.database, keyPair: pair,
             identity: .sharedKey(try SharedKey([UInt8](repeating: 7, count: 32))))
-        network.listening = ["127.0.0.1:0"]
         transport = try TCPTransport(network)
-        guard let key = PeerKey(pair.publicKey) else { throw StoreFailure.missingKey }
         peer = try await Sheaf.Peer.open(
             at: directory,
             configuration: PeerConfiguration(
-                databaseID: Self.database, key: key, transports: [transport]))
+                databaseID: Self.database, key: pair.publicKey, transports: [transport]))
     }
 
     /// Executes commands until the end of the input.
