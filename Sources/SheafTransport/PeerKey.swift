@@ -14,19 +14,10 @@ public struct PeerKey: Hashable, Sendable {
 
     /// Parses the format of `description`: `pk:` and 64 lowercase hexadecimal digits.
     public init?(_ text: String) {
-        guard text.hasPrefix("pk:") else { return nil }
-        let digits = text.utf8.dropFirst(3).map { Self.digit($0) }
-        guard digits.count == 2 * Self.length, !digits.contains(nil) else { return nil }
-        let known = digits.compactMap { $0 }
-        bytes = (0..<Self.length).map { known[2 * $0] << 4 | known[2 * $0 + 1] }
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        default: nil
-        }
+        guard text.hasPrefix("pk:"), let bytes = [UInt8](hexadecimal: text.dropFirst(3)),
+            bytes.count == Self.length
+        else { return nil }
+        self.bytes = bytes
     }
 
     /// Returns a random key, for peers whose transports do not authenticate keys.
@@ -49,8 +40,22 @@ extension PeerKey: CustomStringConvertible {
 }
 
 extension [UInt8] {
+    /// Creates the bytes of lowercase hexadecimal digits; nil if the text has other characters.
+    package init?(hexadecimal text: Substring) {
+        func value(_ digit: UInt8) -> UInt8? {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        let digits = text.utf8.compactMap(value)
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     /// The bytes as hexadecimal, with two lowercase digits per byte.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for byte in self { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }

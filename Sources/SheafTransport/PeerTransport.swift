@@ -26,8 +26,10 @@ public protocol PeerTransportHost: AnyObject, Sendable {
 }
 
 extension PeerTransportHost {
+    /// No metadata.
     public var metadata: Object { Object() }
 
+    /// Reports the refusal as an event, and closes the connection.
     public func refuse(_ connection: any PeerConnection, because reason: String) {
         report(.refused(address: connection.remote.address, reason: reason))
         connection.close(because: reason)
@@ -54,7 +56,9 @@ public protocol PeerConnection: AnyObject, Sendable {
 }
 
 extension PeerConnection {
+    /// Unlimited rights.
     public var ownRights: PeerRights? { nil }
+    /// A transport without a case of its own.
     public var kind: PeerConnectionKind { .other }
 }
 
@@ -69,6 +73,7 @@ public enum PeerConnectionKind: UInt8, Sendable, Hashable {
 }
 
 extension PeerConnectionKind: CustomStringConvertible {
+    /// The name of the kind, in lowercase.
     public var description: String {
         switch self {
         case .other: "other"
@@ -99,6 +104,7 @@ public struct PeerIdentity: Sendable, Hashable {
     /// The metadata that the peer presents on this connection; at most 4,096 bytes as JSON.
     public let metadata: Object
 
+    /// Creates an identity, for a transport.
     public init(
         key: PeerKey, address: String, rights: PeerRights? = nil, metadata: Object = Object()
     ) {
@@ -116,6 +122,7 @@ public struct PeerRights: Sendable, Hashable {
     /// Write conditions by collection; other collections are not writable.
     public let write: [String: String]
 
+    /// Creates rights; a collection that is absent from both permits nothing.
     public init(read: [String: String], write: [String: String]) {
         self.read = read
         self.write = write
@@ -124,9 +131,11 @@ public struct PeerRights: Sendable, Hashable {
 
 /// An event of the transports or connections of a peer.
 public enum PeerTransportEvent: Sendable {
+    /// A transport listens on an address, whose port has been selected if it was 0.
     case listening(address: String)
     /// A connection was refused on this side.
     case refused(address: String, reason: String)
+    /// An address could not be reached or refused this peer; the transport tries it again.
     case unreachable(address: String, reason: String, nextTryMilliseconds: Int)
     /// A connection was accepted; reported by the peer, not by a transport.
     case connected(PeerIdentity)

@@ -49,10 +49,12 @@ public final class DittoAttachmentFetcher: Sendable {
 }
 
 extension DittoAttachmentFetcher: Hashable {
+    /// Whether both are the same fetch.
     public static func == (left: DittoAttachmentFetcher, right: DittoAttachmentFetcher) -> Bool {
         left === right
     }
 
+    /// Hashes the identity of the fetch.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
     }

@@ -26,6 +26,7 @@ public final class DittoDocumentPath: DittoReadablePath, Sendable {
         self.found = found
     }
 
+    /// The value as a Foundation value; nil if there is none.
     public var value: Any? { found?.foundationValue }
 
     /// Returns the path to a field of the object at this path.

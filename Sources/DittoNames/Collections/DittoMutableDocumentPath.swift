@@ -84,12 +84,19 @@ extension DittoMutableDocumentPath: ExpressibleByStringLiteral, ExpressibleByInt
     ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral, ExpressibleByNilLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Creates a path whose value is a string, for an assignment.
     public convenience init(stringLiteral value: String) { self.init(literal: value) }
+    /// Creates a path whose value is an integer, for an assignment.
     public convenience init(integerLiteral value: Int64) { self.init(literal: value) }
+    /// Creates a path whose value is a Boolean, for an assignment.
     public convenience init(booleanLiteral value: Bool) { self.init(literal: value) }
+    /// Creates a path whose value is a floating-point number, for an assignment.
     public convenience init(floatLiteral value: Double) { self.init(literal: value) }
+    /// Creates a path whose value is nil, for an assignment.
     public convenience init(nilLiteral: ()) { self.init(literal: nil) }
+    /// Creates a path whose value is an array, for an assignment.
     public convenience init(arrayLiteral elements: Any?...) { self.init(literal: elements) }
+    /// Creates a path whose value is an object, for an assignment.
     public convenience init(dictionaryLiteral elements: (String, Any?)...) {
         self.init(literal: Dictionary(elements, uniquingKeysWith: { $1 }))
     }

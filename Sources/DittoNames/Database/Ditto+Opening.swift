@@ -17,7 +17,7 @@ extension Ditto {
             let keyPair = try PeerKeyPair.generate()
             let network = try DittoNetwork(config, keyPair)
             let peer = try await Peer.inMemory(
-                configuration: try configuration(config, keyPair, network))
+                configuration: configuration(config, keyPair, network))
             return Ditto(peer.store, peer, network, config)
         }
     }
@@ -42,13 +42,13 @@ extension Ditto {
         let keyPair = try keyPair(beside: directory)
         let network = try DittoNetwork(config, keyPair)
         let peer = try await Peer.open(
-            at: directory.path, configuration: try configuration(config, keyPair, network))
+            at: directory.path, configuration: configuration(config, keyPair, network))
         return (peer, network)
     }
 
     private static func configuration(
         _ config: DittoConfig, _ keyPair: PeerKeyPair, _ network: DittoNetwork
-    ) throws -> PeerConfiguration {
+    ) -> PeerConfiguration {
         PeerConfiguration(
             databaseID: DatabaseID(config.databaseID), key: keyPair.publicKey,
             deviceName: ProcessInfo.processInfo.hostName, isServer: config.isServer,
@@ -78,9 +78,6 @@ extension Ditto {
         let parent = directory.deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         let path = parent.appendingPathComponent("\(directory.lastPathComponent).key").path
-        if FileManager.default.fileExists(atPath: path) { return try PeerKeyPair.load(from: path) }
-        let keyPair = try PeerKeyPair.generate()
-        try keyPair.save(to: path)
-        return keyPair
+        return try PeerKeyPair.loadOrGenerate(at: path)
     }
 }

@@ -5,7 +5,16 @@ import Synchronization
 
 /// The severity of a log message; lower raw values are more severe.
 public enum DittoLogLevel: Int, CaseIterable, Hashable, Sendable {
-    case error = 1, warning, info, debug, verbose
+    /// Something failed.
+    case error = 1
+    /// Something may be wrong.
+    case warning
+    /// An event of interest to an operator.
+    case info
+    /// Details for developers.
+    case debug
+    /// The level `trace` of a store's log.
+    case verbose
 }
 
 /// The log of databases opened under the names of the reference system.

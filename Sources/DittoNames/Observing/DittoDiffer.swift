@@ -34,6 +34,7 @@ public struct DittoDiff: Equatable, Sendable {
         moves = diff.moves.map { ($0.from, $0.to) }
     }
 
+    /// Whether both have the same indexes.
     public static func == (left: DittoDiff, right: DittoDiff) -> Bool {
         left.insertions == right.insertions && left.deletions == right.deletions
             && left.updates == right.updates && left.moves.elementsEqual(right.moves, by: ==)

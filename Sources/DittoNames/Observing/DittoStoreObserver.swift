@@ -44,10 +44,12 @@ public final class DittoStoreObserver: Sendable {
 }
 
 extension DittoStoreObserver: Hashable {
+    /// Whether both are the same observer.
     public static func == (left: DittoStoreObserver, right: DittoStoreObserver) -> Bool {
         left === right
     }
 
+    /// Hashes the identity of the observer.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
     }

@@ -129,7 +129,10 @@ public typealias DittoConnectionRequestHandler =
 
 /// The decision on a connection.
 public enum DittoConnectionRequestAuthorization: Hashable, Sendable {
-    case allow, deny
+    /// The connection is accepted.
+    case allow
+    /// The connection is closed.
+    case deny
 }
 
 /// A connection request of a peer that has proven its key.

@@ -104,5 +104,12 @@ public struct DittoConnection: Hashable, Sendable {
 
 /// The transport of a connection; always `accessPoint`, which is TCP.
 public enum DittoConnectionType: String, CaseIterable, Hashable, Sendable {
-    case bluetooth, accessPoint, p2pWiFi, webSocket
+    /// Bluetooth Low Energy; never reported.
+    case bluetooth
+    /// TCP.
+    case accessPoint
+    /// A direct wireless connection; never reported.
+    case p2pWiFi
+    /// A web socket; never reported.
+    case webSocket
 }

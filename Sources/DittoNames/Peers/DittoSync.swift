@@ -103,10 +103,12 @@ public final class DittoSyncSubscription: Sendable {
 }
 
 extension DittoSyncSubscription: Hashable {
+    /// Whether both are the same subscription.
     public static func == (left: DittoSyncSubscription, right: DittoSyncSubscription) -> Bool {
         left === right
     }
 
+    /// Hashes the identity of the subscription.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
     }

@@ -22,6 +22,7 @@ public struct DittoTransportConfig: Hashable, Sendable {
     /// Settings for all connections.
     public var global = Global()
 
+    /// Creates a configuration without addresses.
     public init() {}
 
     /// Enables or disables all kinds of discovery.
@@ -34,17 +35,23 @@ public struct DittoTransportConfig: Hashable, Sendable {
     /// Enables all kinds of discovery.
     public mutating func enableAllPeerToPeer() { setAllPeerToPeerEnabled(true) }
 
+    /// The discovery of nearby peers, which has no effect.
     public struct PeerToPeer: Hashable, Sendable {
+        /// Discovery over Bluetooth Low Energy.
         public var bluetoothLE = Way()
+        /// Discovery in the local network.
         public var lan = Way()
+        /// Discovery over Apple Wireless Direct Link.
         public var awdl = Way()
 
         /// One kind of discovery.
         public struct Way: Hashable, Sendable {
+            /// Whether it is requested; that has no effect but a warning.
             public var isEnabled = false
         }
     }
 
+    /// The addresses to connect to.
     public struct Connect: Hashable, Sendable {
         /// Addresses with a port: "192.168.1.20:4040", "example.org:4040" or "[fe80::1]:4040".
         public var tcpServers: Set<String> = []
@@ -54,11 +61,16 @@ public struct DittoTransportConfig: Hashable, Sendable {
         public var retryInterval: TimeInterval = 5
     }
 
+    /// The addresses to listen on.
     public struct Listen: Hashable, Sendable {
+        /// The TCP address.
         public var tcp = TCP()
+        /// The web socket server, which is not supported.
         public var http = HTTP()
 
+        /// A TCP address to listen on.
         public struct TCP: Hashable, Sendable {
+            /// Whether peers can connect to this one.
             public var isEnabled = false
             /// A numeric address: "0.0.0.0" for all interfaces, "127.0.0.1" for this machine only.
             public var interfaceIP = "0.0.0.0"
@@ -68,10 +80,12 @@ public struct DittoTransportConfig: Hashable, Sendable {
 
         /// A web socket server, which is not supported: sync does not start if it is enabled.
         public struct HTTP: Hashable, Sendable {
+            /// Whether it is enabled; sync then does not start.
             public var isEnabled = false
         }
     }
 
+    /// Settings for all connections.
     public struct Global: Hashable, Sendable {
         /// The sync group; groups are not supported, so sync starts only with 0.
         public var syncGroup: UInt32 = 0

@@ -68,6 +68,7 @@ extension DittoError: CustomStringConvertible, LocalizedError {
         }
     }
 
+    /// The message, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
 

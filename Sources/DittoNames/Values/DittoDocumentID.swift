@@ -38,8 +38,12 @@ public struct DittoDocumentID: Hashable, Sendable {
 extension DittoDocumentID: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByBooleanLiteral, CustomStringConvertible
 {
+    /// Creates the id from a string literal.
     public init(stringLiteral value: String) { self.init(.string(value)) }
+    /// Creates the id from an integer literal.
     public init(integerLiteral value: Int64) { self.init(.integer(value)) }
+    /// Creates the id from a Boolean literal.
     public init(booleanLiteral value: Bool) { self.init(.bool(value)) }
+    /// The id as JSON, with strings in quotes.
     public var description: String { toString() }
 }

@@ -79,6 +79,24 @@ extension PeerGrant {
     }
 }
 
+/// The text of a grant, which `sheaf grant` prints.
+extension PeerGrant: CustomStringConvertible {
+    private static let prefix = "grant:"
+
+    /// The grant as text: `grant:` and the hexadecimal digits of its bytes.
+    public var description: String { Self.prefix + bytes.hexadecimal }
+
+    /// Parses the format of `description` without checking signature or validity; see `verify`.
+    public init(_ text: String) throws {
+        guard text.hasPrefix(Self.prefix),
+            let bytes = [UInt8](hexadecimal: text.dropFirst(Self.prefix.count))
+        else {
+            throw NetworkError(.grant, "the text is not a grant as printed by 'sheaf grant'")
+        }
+        self = try PeerGrant.decoded(bytes)
+    }
+}
+
 extension ByteWriter {
     /// Writes collections and their conditions, ordered by the UTF-8 bytes of the collection names.
     fileprivate mutating func write(_ conditions: [String: String]) {

@@ -100,6 +100,16 @@ extension PeerKeyPair {
         return key
     }
 
+    /// Reads the key pair of a file, or writes a new one to it if there is no such file.
+    public static func loadOrGenerate(at path: String) throws -> PeerKeyPair {
+        if access(path, F_OK) != 0, errno == ENOENT {
+            let keyPair = try generate()
+            try keyPair.save(to: path)
+            return keyPair
+        }
+        return try load(from: path)
+    }
+
     private func pem() -> [UInt8] {
         var plain = Self.prefix + secret.withBytes { Array($0) }
         defer { OPENSSL_cleanse(&plain, plain.count) }

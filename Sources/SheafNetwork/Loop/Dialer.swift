@@ -1,8 +1,8 @@
-package import SheafTransport
+import SheafTransport
 
 /// The state of an address to which the transport keeps a connection.
 struct Dialer {
-    package enum Phase {
+    enum Phase {
         case waiting(untilNanoseconds: UInt64)
         case resolving
         /// A channel is connecting to one address; `others` are tried next.

@@ -81,11 +81,11 @@ enum GrantCommand {
                 validMilliseconds: valid, rights: rights)
         }
         guard arguments.has("json") else {
-            output.write(KeyFile.text(of: grant))
+            output.write(grant.description)
             return .ok
         }
         var line = JSONLine()
-        line.add("grant", KeyFile.text(of: grant))
+        line.add("grant", grant.description)
         line.add("authority", pair.publicKey.description)
         line.add("peer", peer.description)
         line.add("from", at: valid.lowerBound)

@@ -162,32 +162,12 @@ enum KeyFile {
         return Array(bytes.prefix(length))
     }
 
-    private static let grantPrefix = "grant:"
-
-    /// Returns the grant as a line of text.
-    static func text(of grant: PeerGrant) -> String {
-        grantPrefix + ReadableBytes.hexadecimal(grant.bytes)
-    }
-
     /// Reads a grant printed by `sheaf grant`.
     static func grant(in path: String) throws(ToolError) -> PeerGrant {
         let limit = 2 * PeerGrant.maximumLength + 16
         let text = try bytes(of: path, upTo: limit, isSecret: false)
         let line = text.last == 0x0A ? text.dropLast() : text[...]
-        let prefix = Array(grantPrefix.utf8)
-        let digits = line.dropFirst(prefix.count)
-        guard line.starts(with: prefix), digits.count % 2 == 0, !digits.isEmpty,
-            digits.allSatisfy(ReadableBytes.isHexadecimal)
-        else {
-            throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) is not a grant as printed by 'sheaf grant'"
-            )
-        }
-        let text16 = Array(String(decoding: digits, as: UTF8.self))
-        let bytes = stride(from: 0, to: text16.count, by: 2).compactMap {
-            UInt8(String(text16[$0...$0 + 1]), radix: 16)
-        }
-        do { return try PeerGrant(bytes) } catch {
+        do { return try PeerGrant(String(decoding: line, as: UTF8.self)) } catch {
             throw .failed(
                 "\(path.shortened(to: ErrorText.limit)): \(ToolError(error).message)")
         }
