@@ -28,6 +28,33 @@ struct DocumentedNamesTests {
         try await ditto.close()
     }
 
+    @Test func `the examples of DittoNames and of Migrating run`() async throws {
+        do {
+            let peer = try await Peer.inMemory(configuration: PeerConfiguration(databaseID: "cars"))
+            let ditto = Ditto(over: peer)
+            try await ditto.store.execute("INSERT INTO cars DOCUMENTS ({ _id: 'a', color: 'blue' })")
+            let color: String = try await peer.store.fetchValue("SELECT color FROM cars WHERE _id = 'a'")
+            #expect(color == "blue")
+            try await ditto.close()
+        }
+        let directory = TemporaryDirectory()
+        let (url, key) = (URL(filePath: directory.path("cars")), LoopbackScene.key)
+        let address = "127.0.0.1:1"
+        let config = DittoConfig(
+            databaseID: "cars", connect: .smallPeersOnly(privateKey: key), persistenceDirectory: url)
+        let ditto = try await Ditto.open(config: config)
+        ditto.updateTransportConfig { config in
+            config.listen.tcp.isEnabled = true
+            config.listen.tcp.interfaceIP = "127.0.0.1"
+            config.listen.tcp.port = 0
+            config.connect.tcpServers.insert(address)
+        }
+        try ditto.sync.registerSubscription(query: "SELECT * FROM cars")
+        try ditto.sync.start()
+        #expect(ditto.sync.isActive)
+        try await ditto.close()
+    }
+
     @Test func `a commit can be awaited until it has reached a configured server`() async throws {
         let directory = TemporaryDirectory()
         let (url, key) = (URL(filePath: directory.path("server")), LoopbackScene.key)

@@ -146,6 +146,18 @@ struct NameTests {
         #expect(listed.sorted() == sources.unavailable.keys.sorted())
     }
 
+    @Test func `each public type is on the page about migrating and in a topic`() throws {
+        let types = try NameSources.publicTypes()
+        #expect(types.count > 50)
+        for page in ["DittoNames", "Migrating"] {
+            let text = try NameSources.page(page)
+            for type in types {
+                let isLinked = text.contains("``\(type)``") || text.contains("``\(type)/")
+                #expect(isLinked, "\(page): \(type)")
+            }
+        }
+    }
+
     @Test func `the replacement of each unavailable name exists`() async throws {
         let sources = try NameSources()
         let ditto = try await Ditto.inMemory()
@@ -182,13 +194,7 @@ private struct NameSources {
         .appending(path: "../..")
 
     init() throws {
-        let folder = Self.root.appending(path: "Sources/DittoNames").standardizedFileURL
-        var sources = ""
-        for case let url as URL in try #require(
-            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-        where url.pathExtension == "swift" {
-            sources += try String(contentsOf: url, encoding: .utf8) + "\n"
-        }
+        let sources = try Self.text()
         let mark = try Regex(
             #"@available\(\s*\*, unavailable,\s*message:\s*"([^"]+)"\s*\)\s*"#
                 + #"(?:public )?(?:final )?(?:class|enum|func|var|case) (\w+)"#,
@@ -200,6 +206,32 @@ private struct NameSources {
         available = sources.replacing(mark, with: "")
     }
 
+    /// Returns the text of all sources.
+    private static func text() throws -> String {
+        let folder = root.appending(path: "Sources/DittoNames").standardizedFileURL
+        var sources = ""
+        for case let url as URL in try #require(
+            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        where url.pathExtension == "swift" {
+            sources += try String(contentsOf: url, encoding: .utf8) + "\n"
+        }
+        return sources
+    }
+
+    /// Returns the names of the public types at top level.
+    static func publicTypes() throws -> [String] {
+        let declaration =
+            /\npublic (?:final )?(?:class|struct|enum|protocol|typealias) (\w+)/
+        return try text().matches(of: declaration).map { String($0.output.1) }
+    }
+
+    /// Returns the text of a page of the documentation.
+    static func page(_ name: String) throws -> String {
+        try String(
+            contentsOf: root.appending(path: "Sources/DittoNames/DittoNames.docc/\(name).md"),
+            encoding: .utf8)
+    }
+
     /// Whether an available declaration or label has this name.
     func declares(_ name: String) -> Bool {
         let declaration = "\\b(func|var|let|class|struct|enum|case|typealias) \(name)\\b"
@@ -209,10 +241,7 @@ private struct NameSources {
 
     /// Returns the cells of each row about a name; the name is without backticks.
     static func rows() throws -> [[String]] {
-        let page = try String(
-            contentsOf: root.appending(path: "Sources/Sheaf/Sheaf.docc/ReferenceNames.md"),
-            encoding: .utf8)
-        return page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
+        try page("OlderNames").split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
             var cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             cells[0] = cells[0].replacing("`", with: "")
             return cells

@@ -4,8 +4,8 @@
 import Foundation
 import Sheaf
 import SheafNetwork
+import SheafSystem
 import SheafTestSupport
-import Synchronization
 import Testing
 
 /// The code of the tutorial PointOfSale.
@@ -24,7 +24,7 @@ struct PointOfSaleTests {
     }
 
     private let temporary = TemporaryDirectory()
-    private let printed = Mutex<[String]>([])
+    private let printed = Monitor<[String]>([])
 
     private func print(_ item: Any) { printed.withLock { $0.append("\(item)") } }
 

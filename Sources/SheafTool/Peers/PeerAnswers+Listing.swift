@@ -13,7 +13,7 @@ extension PeerAnswers {
         var rows: [String] = []
         for survey in surveys {
             let connection = connections.first { connection in
-                if case .connected(let key, _) = connection.state { return key == survey.key.bytes }
+                if case .connected(let key, _) = connection.state { return key == survey.key }
                 return false
             }
             let reached = graph[survey.key]

@@ -155,7 +155,7 @@ struct PeerRun {
                 return "cannot connect to \(link.address)" + (reason.map { ": \($0)" } ?? "")
             case .connecting: return "\(link.address) does not respond"
             case .connected(let key, _), .elsewhere(let key):
-                guard let survey = surveys.first(where: { $0.key.bytes == key }) else {
+                guard let survey = surveys.first(where: { $0.key == key }) else {
                     return "\(link.address) has not sent its hello yet"
                 }
                 if !survey.isReceived { return "not everything is received from \(survey.key)" }

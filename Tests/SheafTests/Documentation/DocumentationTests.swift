@@ -3,23 +3,27 @@ import Testing
 
 /// The code examples of the documentation, each of which must be part of a test.
 struct DocumentationTests {
-    private static let pages = [
-        "README.md", "Sources/Sheaf/Sheaf.docc/Sheaf.md",
-        "Sources/Sheaf/Sheaf.docc/GettingStarted.md", "Sources/Sheaf/Sheaf.docc/Queries.md",
-        "Sources/Sheaf/Sheaf.docc/Transactions.md", "Sources/Sheaf/Sheaf.docc/Observing.md",
-        "Sources/Sheaf/Sheaf.docc/Merging.md", "Sources/Sheaf/Sheaf.docc/Limits.md",
-        "Sources/Sheaf/Sheaf.docc/Reliability.md", "Sources/Sheaf/Sheaf.docc/Attachments.md",
-        "Sources/Sheaf/Sheaf.docc/Syncing.md", "Sources/Sheaf/Sheaf.docc/DataTypes.md",
-        "Sources/Sheaf/Sheaf.docc/ReferenceNames.md",
-        "Sources/Sheaf/Sheaf.docc/TypedCalls.md", "Sources/Sheaf/Sheaf.docc/Tasks.md",
-        "Sources/Sheaf/Sheaf.docc/Backups.md", "Sources/Sheaf/Sheaf.docc/Clocks.md",
+    private static let catalogs = [
+        "Sources/Sheaf/Sheaf.docc", "Sources/SheafNetwork/SheafNetwork.docc",
+        "Sources/DittoNames/DittoNames.docc",
     ]
+
+    /// The README and the pages of all catalogs.
+    private static func pages() throws -> [String] {
+        try ["README.md"]
+            + catalogs.flatMap { catalog in
+                try ProjectFile.names(in: catalog).filter { $0.hasSuffix(".md") }.sorted()
+                    .map { "\(catalog)/\($0)" }
+            }
+    }
 
     private static let examples = [
         "Tests/SheafTests/Documentation/DocumentationExampleTests.swift",
         "Tests/SheafTests/Documentation/TaskExampleTests.swift",
         "Tests/SheafTests/Documentation/TypedCallExampleTests.swift",
         "Tests/DittoNamesTests/DocumentedNamesTests.swift",
+        "Tests/SheafNetworkTests/DocumentedNetworkTests.swift",
+        "Tests/SheafNetworkTests/PointOfSaleTests.swift",
     ]
 
     /// Returns the lines of each Swift block of a page, without indentation.
@@ -39,7 +43,9 @@ struct DocumentationTests {
         return blocks
     }
 
-    @Test(arguments: pages) func `each example of a page is part of a test`(page: String) throws {
+    @Test(arguments: try pages()) func `each example of a page is part of a test`(page: String)
+        throws
+    {
         let code = try Self.examples.map { try ProjectFile.text($0) }.joined(separator: "\n")
             .split(separator: "\n").map { $0.drop { $0 == " " } }
         for block in try Self.blocks(of: page) {
@@ -57,8 +63,14 @@ struct DocumentationTests {
         #expect(2 * lines <= all - lines, "\(lines) lines against \(all - lines)")
     }
 
-    @Test func `all pages of the documentation catalog are checked`() throws {
-        let catalog = try ProjectFile.names(in: "Sources/Sheaf/Sheaf.docc")
-        #expect(catalog.filter { $0.hasSuffix(".md") }.count == Self.pages.count - 1)
+    @Test func `each page of a catalog belongs to a topic of its landing page`() throws {
+        for catalog in Self.catalogs {
+            let name = catalog.split(separator: "/")[1]
+            let landing = try ProjectFile.text("\(catalog)/\(name).md")
+            for page in try ProjectFile.names(in: catalog)
+            where page.hasSuffix(".md") && page != "\(name).md" {
+                #expect(landing.contains("- <doc:\(page.dropLast(3))>"), "\(catalog)/\(page)")
+            }
+        }
     }
 }
