@@ -36,6 +36,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
         }
     }
 
+    /// The value as a Foundation value; nil if there is none.
     public var value: Any? {
         switch content {
         case .path(let document, let steps):

@@ -40,7 +40,12 @@ public final class DittoDiskUsage: Sendable {
 public struct DittoDiskUsageItem: Hashable, Sendable {
     /// The kind of a file system entry.
     public enum FileSystemType: Hashable, Sendable {
-        case directory, file, symLink
+        /// A directory.
+        case directory
+        /// A regular file.
+        case file
+        /// A symbolic link.
+        case symLink
     }
 
     /// The kind of the entry.

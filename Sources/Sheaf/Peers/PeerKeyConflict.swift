@@ -28,6 +28,7 @@ public struct PeerKeyConflict: Sendable, Hashable {
 }
 
 extension PeerKeyConflict: CustomStringConvertible {
+    /// The conflict as a sentence, with the name and the neighbors of the other device.
     public var description: String {
         // The name is quoted as JSON, since the other peer chooses it.
         var device =

@@ -16,8 +16,11 @@ import Synchronization
 public final class Presence: Sendable {
     /// A directly connected peer.
     public struct RemotePeer: Sendable, Hashable {
+        /// The proven key of the peer.
         public let key: PeerKey
+        /// The readable name that the peer presents.
         public let deviceName: String
+        /// Whether the peer presents itself as a server.
         public let isServer: Bool
     }
 

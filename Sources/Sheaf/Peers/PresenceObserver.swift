@@ -38,7 +38,9 @@ public final class PresenceObserver: Sendable {
 /// sequence ends when the peer is closed or the observer is canceled. Canceling the task or
 /// releasing the sequence cancels the observer. Only one task at a time may iterate.
 public struct PresenceObservation: AsyncSequence, Sendable {
+    /// A graph.
     public typealias Element = PresenceGraph
+    /// The sequence never fails.
     public typealias Failure = Never
 
     /// The observer; canceling it ends the sequence.
@@ -48,6 +50,7 @@ public struct PresenceObservation: AsyncSequence, Sendable {
         self.observer = observer
     }
 
+    /// Creates an iterator with an observer of its own.
     public func makeAsyncIterator() -> Iterator { Iterator(observer) }
 
     /// The iterator of a presence observation.

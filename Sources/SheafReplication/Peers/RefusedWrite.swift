@@ -26,10 +26,13 @@ public struct RefusedWrite: Error, Sendable, Hashable {
         case ownGrant
     }
 
+    /// The collection of the refused document.
     public let collection: String
+    /// The id of the refused document.
     public let documentID: Value
     /// The peer that refuses the document.
     public let peer: PeerKey
+    /// The rule that forbids the write.
     public let reason: Reason
     /// The local commits of the document that the peer lacks, ascending.
     ///
@@ -53,6 +56,7 @@ public struct RefusedWrite: Error, Sendable, Hashable {
 }
 
 extension RefusedWrite: CustomStringConvertible {
+    /// The refusal as a sentence, with the peer, the document and the reason.
     public var description: String {
         let name = "\(Value.string(collection).json.shortened) \(documentID.json.shortened)"
         return "the peer \(peer) refuses the document \(name): \(reason)"
@@ -60,6 +64,7 @@ extension RefusedWrite: CustomStringConvertible {
 }
 
 extension RefusedWrite.Reason: CustomStringConvertible {
+    /// The reason as a clause.
     public var description: String {
         switch self {
         case .document: "the rules of the peer do not allow the local state of the document"

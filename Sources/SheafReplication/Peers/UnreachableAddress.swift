@@ -9,6 +9,7 @@ import Synchronization
 
 /// An address that a transport has failed to reach.
 public struct UnreachableAddress: Sendable, Hashable {
+    /// The address as configured.
     public let address: String
     /// The reason of the last failure.
     public let reason: String
