@@ -50,7 +50,7 @@ public struct PresenceObservation: AsyncSequence, Sendable {
         self.observer = observer
     }
 
-    /// Creates an iterator with an observer of its own.
+    /// Creates an iterator; only one task at a time may use the iterators of a sequence.
     public func makeAsyncIterator() -> Iterator { Iterator(observer) }
 
     /// The iterator of a presence observation.
@@ -61,6 +61,7 @@ public struct PresenceObservation: AsyncSequence, Sendable {
             self.observer = observer
         }
 
+        /// Waits for the next graph; returns nil after the end of the sequence.
         public mutating func next() async -> PresenceGraph? {
             let observer = observer
             return await withTaskCancellationHandler {
