@@ -11,6 +11,8 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "sheaf",
+    // The first versions with `Mutex` and `Atomic`.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .executable(name: "sheaf", targets: ["SheafTool"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),

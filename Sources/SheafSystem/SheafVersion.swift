@@ -1,7 +1,7 @@
 /// The version and platform of this library.
 public enum SheafVersion {
     /// The version number that peers and tools display.
-    public static let current = "0.1.0"
+    public static let current = "0.2.0"
 
     /// The operating system that the library was built for; empty if unknown.
     package static var operatingSystem: String {

@@ -1,5 +1,6 @@
 import Foundation
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
     @Test func `the version and the help go to standard output`() throws {
         let version = try ToolRun("--version")
         #expect(version.status == 0 && version.errors.isEmpty)
-        #expect(version.text == "sheaf 0.1.0\n")
+        #expect(version.text == "sheaf \(SheafVersion.current)\n")
         for words in ["--help", "-h", "help"] {
             let help = try ToolRun(words)
             #expect(help.status == 0 && help.errors.isEmpty)

@@ -14,12 +14,13 @@ package struct BenchmarkCommand {
         case debugBuild = 78
     }
 
-    package static let version = "0.1.0"
     private let workloads: [Workload]
+    private let version: String
 
-    /// Creates a program that offers `workloads`.
-    package init(_ workloads: [Workload]) {
+    /// Creates a program that offers `workloads`; `version` is that of the measured package.
+    package init(_ workloads: [Workload], version: String) {
         self.workloads = workloads
+        self.version = version
     }
 
     /// Runs the program with the arguments after its name.
@@ -29,7 +30,7 @@ package struct BenchmarkCommand {
             let selection = try Selection(arguments.names, from: workloads)
             switch arguments.action {
             case .help: print(Self.help)
-            case .version: print("sheaf-bench \(Self.version)")
+            case .version: print("sheaf-bench \(version)")
             case .list: list(selection)
             case .measure: return try await measure(arguments, selection)
             }

@@ -1,5 +1,6 @@
 import BenchHarness
 import Foundation
+import Sheaf
 
 @main
 struct Main {
@@ -14,7 +15,7 @@ struct Main {
                 exit(1)
             }
         }
-        let code = await BenchmarkCommand(Workloads.all).run(arguments)
+        let code = await BenchmarkCommand(Workloads.all, version: SheafVersion.current).run(arguments)
         exit(code.rawValue)
     }
 }
