@@ -65,16 +65,4 @@ import Testing
         let missing = try ToolRun(["grant", scene.path("no.key"), peer, "--database=d", "--all"])
         #expect(missing.status == 1 && missing.errors.contains("no.key: No such file"))
     }
-
-    @Test func `the demo ends with three peers that have the same documents`() throws {
-        let run = try ToolRun("demo --json")
-        #expect(run.status == 0, "\(run.errors)")
-        let steps = try run.objects()
-        let last = steps.compactMap { step -> String? in
-            guard let document = step["document"] as? [String: Any] else { return nil }
-            return document["_id"] as? String == "alps" ? "\(document["place"] ?? "")" : nil
-        }.suffix(3)
-        #expect(Array(last) == ["Zermatt", "Zermatt", "Zermatt"])
-        #expect(try ToolRun("demo").lines.last?.contains(" on all three peers.") == true)
-    }
 }
