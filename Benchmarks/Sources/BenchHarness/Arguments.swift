@@ -2,7 +2,7 @@
 package struct BenchmarkArguments: Equatable {
     /// The action of a run.
     package enum Action: Equatable {
-        case measure, list, help, version
+        case measure, list, chart, table, help, version
     }
 
     package var action = Action.measure
@@ -12,6 +12,8 @@ package struct BenchmarkArguments: Equatable {
     package var isQuick = false
     package var rounds: Int?
     package var directory: String?
+    /// The JSON lines of an earlier run, which are drawn instead of measuring.
+    package var results: String?
     package var baseline: String?
     /// The accepted loss against the baseline, as a fraction; nil accepts any loss.
     package var failOver: Double?
@@ -30,7 +32,7 @@ package struct BenchmarkArguments: Equatable {
     private static let maximumRounds = 1_000
     private static let options = [
         "--json", "--quick", "--rounds", "--directory", "--baseline", "--fail-over", "--list",
-        "--help", "--version",
+        "--chart", "--table", "--help", "--version",
     ]
 
     /// Parses the arguments after the program name.
@@ -62,6 +64,8 @@ package struct BenchmarkArguments: Equatable {
             case "--baseline": baseline = try value("a file")
             case "--fail-over": failOver = try Self.share(try value("a percentage"))
             case "--list": action = .list
+            case "--chart": (action, results) = (.chart, try value("a file"))
+            case "--table": (action, results) = (.table, try value("a file"))
             case "--help", "-h": action = .help
             case "--version": action = .version
             default:

@@ -12,9 +12,11 @@ extension BenchmarkCommand {
           --baseline FILE    compare with the JSON lines of an earlier run
           --fail-over 10%    exit with 1 if a figure got worse by more than this
           --list             list the workloads, their cases and systems
+          --chart FILE       print a chart in SVG of the JSON lines of an earlier run
+          --table FILE       print the table of the README, from the same lines
           --help, --version
 
-        Exit codes: 0 success, 1 worse than the baseline, 64 invalid usage, 65 invalid baseline,
-        70 a system failed, 73 cannot create data files, 78 debug build.
+        Exit codes: 0 success, 1 worse than the baseline, 64 invalid usage, 65 invalid results of
+        an earlier run, 70 a system failed, 73 cannot create data files, 78 debug build.
         """
 }

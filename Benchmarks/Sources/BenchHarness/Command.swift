@@ -32,6 +32,8 @@ package struct BenchmarkCommand {
             case .help: print(Self.help)
             case .version: print("sheaf-bench \(version)")
             case .list: list(selection)
+            case .chart: print(PublishedChart.svg(try results(arguments)), terminator: "")
+            case .table: PublishedTable.lines(try results(arguments)).forEach { print($0) }
             case .measure: return try await measure(arguments, selection)
             }
             return .success
@@ -42,10 +44,17 @@ package struct BenchmarkCommand {
         } catch let malformed as Baseline.Malformed {
             Self.log("\(malformed)")
             return .badBaseline
+        } catch let incomplete as PublishedResults.Incomplete {
+            Self.log("\(incomplete)")
+            return .badBaseline
         } catch {
             Self.log("\(error)")
             return .cannotWrite
         }
+    }
+
+    private func results(_ arguments: BenchmarkArguments) throws -> PublishedResults {
+        try PublishedResults(parsing: try Self.text(of: arguments.results ?? ""))
     }
 
     private func measure(_ arguments: BenchmarkArguments, _ selection: Selection) async throws

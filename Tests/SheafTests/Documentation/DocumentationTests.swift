@@ -2,19 +2,20 @@ import SheafTestSupport
 import Testing
 
 /// The code examples of the documentation, each of which must be part of a test.
+///
+/// `ReadmeTests` runs those of the README.
 struct DocumentationTests {
     private static let catalogs = [
         "Sources/Sheaf/Sheaf.docc", "Sources/SheafNetwork/SheafNetwork.docc",
         "Sources/DittoNames/DittoNames.docc",
     ]
 
-    /// The README and the pages of all catalogs.
+    /// The pages of all catalogs.
     private static func pages() throws -> [String] {
-        try ["README.md"]
-            + catalogs.flatMap { catalog in
-                try ProjectFile.names(in: catalog).filter { $0.hasSuffix(".md") }.sorted()
-                    .map { "\(catalog)/\($0)" }
-            }
+        try catalogs.flatMap { catalog in
+            try ProjectFile.names(in: catalog).filter { $0.hasSuffix(".md") }.sorted()
+                .map { "\(catalog)/\($0)" }
+        }
     }
 
     private static let examples = [
