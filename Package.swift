@@ -295,7 +295,7 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             name: "BenchHarness", dependencies: ["CBench"],
             path: "Benchmarks/Sources/BenchHarness", swiftSettings: settings),
         .testTarget(
-            name: "BenchHarnessTests", dependencies: ["BenchHarness"],
+            name: "BenchHarnessTests", dependencies: ["BenchHarness", "SheafTestSupport"],
             path: "Benchmarks/Tests/BenchHarnessTests", swiftSettings: settings),
 
         // Stores of keys and bytes: the log and the tree of Sheaf, and four other systems.

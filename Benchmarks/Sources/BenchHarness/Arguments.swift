@@ -32,7 +32,7 @@ package struct BenchmarkArguments: Equatable {
     private static let maximumRounds = 1_000
     private static let options = [
         "--json", "--quick", "--rounds", "--directory", "--baseline", "--fail-over", "--list",
-        "--chart", "--table", "--help", "--version",
+        "--published", "--chart", "--table", "--help", "--version",
     ]
 
     /// Parses the arguments after the program name.
@@ -63,6 +63,7 @@ package struct BenchmarkArguments: Equatable {
             case "--directory": directory = try value("a path")
             case "--baseline": baseline = try value("a file")
             case "--fail-over": failOver = try Self.share(try value("a percentage"))
+            case "--published": names += PublishedGroup.all.flatMap(\.rows).map(\.path)
             case "--list": action = .list
             case "--chart": (action, results) = (.chart, try value("a file"))
             case "--table": (action, results) = (.table, try value("a file"))

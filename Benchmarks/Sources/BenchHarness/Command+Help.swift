@@ -12,6 +12,7 @@ extension BenchmarkCommand {
           --baseline FILE    compare with the JSON lines of an earlier run
           --fail-over 10%    exit with 1 if a figure got worse by more than this
           --list             list the workloads, their cases and systems
+          --published        measure the cases of the README
           --chart FILE       print a chart in SVG of the JSON lines of an earlier run
           --table FILE       print the table of the README, from the same lines
           --help, --version

@@ -15,7 +15,8 @@ struct Main {
                 exit(1)
             }
         }
-        let code = await BenchmarkCommand(Workloads.all, version: SheafVersion.current).run(arguments)
+        let command = BenchmarkCommand(Workloads.all, version: SheafVersion.current)
+        let code = await command.run(arguments)
         exit(code.rawValue)
     }
 }

@@ -9,6 +9,11 @@ package struct PublishedResults {
     /// Results that lack a figure or are not of one machine.
     package struct Incomplete: Error, Equatable, CustomStringConvertible {
         package let description: String
+
+        /// Creates an error from a sentence without its full stop.
+        package init(_ description: String) {
+            self.description = description
+        }
     }
 
     /// A figure of the engine, and how it compares with other systems.
@@ -46,12 +51,12 @@ package struct PublishedResults {
             guard let object = try? BenchmarkJSONLine(parsing: String(line)),
                 let workload = object.string("workload"), let name = object.string("case"),
                 let system = object.string("system"), let machine = object.string("machine")
-            else { throw Incomplete(description: "line \(index + 1) is not a figure") }
+            else { throw Incomplete("line \(index + 1) is not a figure") }
             lines[Key(workload: workload, name: name, system: system)] = object
             machines.insert(machine)
         }
         guard machines.count == 1, let machine = machines.first else {
-            throw Incomplete(description: "the figures are of \(machines.count) machines, not one")
+            throw Incomplete("the figures are of \(machines.count) machines, not one")
         }
         self.machine = machine
         self.groups = try groups.map { group in
@@ -66,19 +71,19 @@ package struct PublishedResults {
             let key = Key(workload: row.workload, name: row.name, system: system)
             guard let line = lines[key] else {
                 throw Incomplete(
-                    description: "the results lack \(row.workload)/\(row.name) of \(system)")
+                    "the results lack \(row.path) of \(system)")
             }
             return line
         }
         let engine = try line(Figure.engine)
         guard let value = engine.number("value"), let unit = engine.string("unit"),
             let better = engine.string("better").flatMap(Better.init(rawValue:))
-        else { throw Incomplete(description: "\(row.workload)/\(row.name) has no value") }
+        else { throw Incomplete("\(row.path) has no value") }
         let ratios = try row.rivals.map { rival in
             let other = try line(rival.system).number("value") ?? 0
             guard let advantage = better.advantage(of: value, over: other) else {
                 throw Incomplete(
-                    description: "\(row.workload)/\(row.name) has no ratio to \(rival.system)")
+                    "\(row.path) has no ratio to \(rival.system)")
             }
             return Row.Ratio(name: rival.name, advantage: advantage)
         }

@@ -18,6 +18,9 @@ package struct PublishedRow: Sendable {
     /// Without rivals, the value itself is published.
     package let rivals: [Rival]
 
+    /// The name of the case on a command line.
+    package var path: String { "\(workload)/\(name)" }
+
     /// Creates the row of a case, which `path` names as WORKLOAD/CASE.
     package init(_ label: String, _ path: String, _ rivals: [Rival] = []) {
         let parts = path.split(separator: "/").map(String.init)
@@ -52,6 +55,7 @@ extension PublishedGroup {
                 PublishedRow("64 writers", "storage/durable-64", .stores),
                 PublishedRow("64 tasks, one INSERT each", "transactions/api-durable-64", .sqlite),
                 PublishedRow("1,000 INSERTs each", "transactions/api-load-1000", .sqlite),
+                PublishedRow("1,000 entries each", "storage/load-1000", .stores + .leveldb),
             ]),
         PublishedGroup(
             title: "Reads",
@@ -60,6 +64,8 @@ extension PublishedGroup {
                 PublishedRow(
                     "typed get, one field decoded", "transactions/api-get-field",
                     .sqlite + .lmdb),
+                PublishedRow(
+                    "SELECT by _id", "transactions/api-get", .sqlite + .lmdb),
                 PublishedRow("scan with a filter", "query/scan-filter", .tables),
                 PublishedRow("1,000 rows of an index", "query/index-scan-1000", .tables),
                 PublishedRow("GROUP BY with a SUM", "query/group-sum", .tables),
@@ -83,9 +89,7 @@ extension PublishedGroup {
                 PublishedRow(
                     "first sync of a new peer", "shipping/first-sync",
                     [.init(system: "sqlite-session", name: "SQLite session, local")]),
-                PublishedRow(
-                    "write to remote observer", "shipping/live-latency",
-                    [.init(system: "fdatasync", name: "one disk flush")]),
+                PublishedRow("write to remote observer", "shipping/live-latency"),
             ]),
         PublishedGroup(
             title: "Fan-out: from a write to the one observer of that document",
@@ -100,6 +104,7 @@ extension [PublishedRow.Rival] {
     fileprivate static let sqlite = [Element(system: "sqlite", name: "SQLite")]
     fileprivate static let lmdb = [Element(system: "lmdb", name: "LMDB")]
     fileprivate static let rocksdb = [Element(system: "rocksdb", name: "RocksDB")]
+    fileprivate static let leveldb = [Element(system: "leveldb", name: "LevelDB")]
     fileprivate static let stdlib = [Element(system: "stdlib", name: "Swift's difference(from:)")]
     fileprivate static let stores = sqlite + lmdb + rocksdb
     fileprivate static let tables = [
