@@ -20,12 +20,16 @@ struct OutsideProgram {
     private static let root = URL(fileURLWithPath: #filePath)
         .appendingPathComponent("../../../..").standardized.path
 
+    /// The option of a sanitizer, whose runtime the objects of the tests need.
+    private static let sanitizer: [String] = {
+        let environment = ProcessInfo.processInfo.environment
+        return [("ASAN_OPTIONS", "address"), ("TSAN_OPTIONS", "thread")]
+            .filter { environment[$0.0] != nil }.map { "-sanitize=\($0.1)" }
+    }()
+
     private static let compilerArguments =
         ["swiftc", "-swift-version", "6", "-I", build + "/Modules"]
-        + ["CLZ4", "CXXHash"].flatMap { ["-I", "\(root)/Sources/\($0)"] }
-        // Set for tests with the address sanitizer, whose runtime the objects need.
-        + (ProcessInfo.processInfo.environment["ASAN_OPTIONS"] == nil
-            ? [] : ["-sanitize=address"])
+        + ["CLZ4", "CXXHash"].flatMap { ["-I", "\(root)/Sources/\($0)"] } + sanitizer
 
     /// Compiles a module of one file, which programs of this directory can import.
     func compileModule(_ name: String, _ source: String) throws -> Outcome {
