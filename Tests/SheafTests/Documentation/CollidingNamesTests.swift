@@ -139,4 +139,13 @@ import Testing
             """)
         #expect(outcome.status == 0, "\(outcome.text)")
     }
+
+    @Test func `a name of two modules is reported by that check`() throws {
+        let outside = OutsideProgram()
+        #expect(
+            try outside.compileModule("SwiftUI", "public struct StoreObserver {}\n").status == 0)
+        let outcome = try outside.check(
+            "import Sheaf\nimport SwiftUI\nlet query: StoreObserver? = nil\n")
+        #expect(outcome.text.contains("'StoreObserver' is ambiguous for type lookup"))
+    }
 }
