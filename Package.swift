@@ -41,13 +41,18 @@ let package = Package(
         // Floor 1: dates, time zones, LIKE patterns and regular expressions.
         .target(name: "SheafText", swiftSettings: settings),
 
+        // Floor 1: the reference of the query language, for pages and help.
+        .target(name: "SheafReference", swiftSettings: settings),
+
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
         .target(
             name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"],
             swiftSettings: settings),
 
         // Floor 2: values, documents that merge, and commits.
-        .target(name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"], swiftSettings: settings),
+        .target(
+            name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"],
+            swiftSettings: settings),
 
         // Floor 3: the query language.
         .target(
@@ -133,7 +138,8 @@ let package = Package(
             name: "SheafTool",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSystem",
+                "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
+                "SheafSystem",
             ],
             swiftSettings: settings),
 
@@ -178,8 +184,8 @@ let package = Package(
             name: "SheafQueryModel",
             dependencies: [
                 "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
-                "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTestSupport",
-                "SheafText",
+                "SheafReference", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
+                "SheafTestSupport", "SheafText",
             ],
             path: "Tests/SheafQueryModel", swiftSettings: settings),
         .target(
@@ -219,8 +225,8 @@ let package = Package(
             name: "sheaf-check",
             dependencies: [
                 "Sheaf", "SheafConformance", "SheafDocumentSimulations", "SheafDocumentModel",
-                "SheafIsolation", "SheafMesh", "SheafQueryModel", "SheafSimulator", "SheafStorage",
-                "SheafSystem", "SheafTestSupport",
+                "SheafIsolation", "SheafMesh", "SheafQueryModel", "SheafReference",
+                "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-check", swiftSettings: settings),
         .testTarget(
@@ -241,8 +247,9 @@ let package = Package(
             dependencies: [
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance", "SheafDocument",
                 "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine", "SheafIsolation",
-                "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReplication", "SheafStatements",
-                "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport", "sheaf-check",
+                "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReference", "SheafReplication",
+                "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport",
+                "sheaf-check",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),
@@ -264,8 +271,8 @@ let package = Package(
             name: "SheafToolTests",
             dependencies: [
                 "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSystem",
-                "SheafTestSupport", "SheafTool",
+                "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
+                "SheafSystem", "SheafTestSupport", "SheafTool",
             ],
             swiftSettings: settings),
     ],

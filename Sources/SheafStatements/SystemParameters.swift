@@ -176,7 +176,9 @@ package struct SystemParameters: Sendable {
         case (.object, _): wanted = "an object"
         case (.integer(let least), _): wanted = "an integer of at least \(least)"
         }
-        throw StoreError(.argument, "\(parameter.name) must be \(wanted), not \(value.json)")
+        throw StoreError(
+            .argument, "\(parameter.name) must be \(wanted), not \(value.json)",
+            page: parameter.name)
     }
 
     /// Resets a parameter, or all parameters if `name` is nil, to the initial value.
@@ -232,7 +234,7 @@ package struct SystemParameters: Sendable {
                 .meaning, "unknown parameter '\(name)'",
                 hint: Suggestion.nearest(to: lower, among: parameters.map(\.name)).map {
                     "did you mean \($0)?"
-                })
+                }, page: "parameters")
         }
         return found
     }

@@ -71,16 +71,42 @@ enum Tool {
                 output.write(help)
                 return .ok
             }
-            let (command, rest) = try command(words.dropFirst())
-            if let extra = rest.first {
-                throw .usage("unexpected argument '\(extra.shortened)'; usage: sheaf help COMMAND")
-            }
-            output.write(command.help)
+            output.write(try help(on: Array(words.dropFirst())))
             return .ok
         default:
             let (command, rest) = try command(words)
             return try command.run(rest, output)
         }
+    }
+
+    /// Returns the help of the command or the element of the query language that `words` name.
+    private static func help(on words: [String]) throws(ToolError) -> String {
+        let isCommand = commands.contains { command in
+            words.starts(with: command.name.split(separator: " ").map(String.init))
+        }
+        if !isCommand, let text = LanguageHelp.text(of: words) { return text }
+        guard isCommand || !isNearLanguage(words) else {
+            let name = words.joined(separator: " ").lowercased()
+            throw .usage(
+                "there is no entry '\(name.shortened)'"
+                    + OptionSuggestion.text(for: name, among: LanguageHelp.names)
+                    + "; see 'sheaf help'")
+        }
+        let (command, rest) = try command(words[...])
+        if let extra = rest.first {
+            throw .usage("unexpected argument '\(extra.shortened)'; usage: sheaf help COMMAND")
+        }
+        return command.help
+    }
+
+    /// Whether unknown words resemble an entry of the language rather than a command.
+    private static func isNearLanguage(_ words: [String]) -> Bool {
+        let name = words.joined(separator: " ").lowercased()
+        let family = words.first.map { $0 + " " } ?? ""
+        let names = commands.map(\.name)
+        return !names.contains { $0.hasPrefix(family) }
+            && OptionSuggestion.text(for: name, among: names).isEmpty
+            && !OptionSuggestion.text(for: name, among: LanguageHelp.names).isEmpty
     }
 
     /// Returns the command named by the first one or two words, and the remaining words.
@@ -123,6 +149,10 @@ enum Tool {
 
             commands:
             \(listed.joined(separator: "\n"))
+
+            'sheaf help LIST' lists parts of the query language, where LIST is
+            \(LanguageHelp.lists.dropLast().joined(separator: ", "))
+            or \(LanguageHelp.lists.last ?? ""). 'sheaf help NAME' describes one, such as substr or ORDER BY.
 
             'sheaf help COMMAND' describes a command; 'sheaf --version' prints the version.
             Data goes to standard output, messages to standard error. -- ends the options.

@@ -15,6 +15,7 @@ import Testing
                   FORM cars
                   ^^^^
                 did you mean FROM?
+                reference: SELECT
                 """)
     }
 

@@ -13,6 +13,7 @@ import Testing
                 expected an expression, found the end of the statement at line 3, column 10
                   WHERE a =
                            ^
+                reference: WHERE
                 """)
     }
 

@@ -1,6 +1,8 @@
 /// The entry point of the program: the choice of a verb, the help, and the exit codes.
 enum CheckCommand {
-    static let verbs: [Verb] = [.conform, .merges, .queries, .isolation, .mesh, .simulate]
+    static let verbs: [Verb] = [
+        .conform, .merges, .queries, .isolation, .mesh, .simulate, .reference,
+    ]
 
     /// Runs the verb that the first word names; returns the exit code.
     static func run(_ words: [String]) async -> Int32 {

@@ -79,6 +79,7 @@ public struct StoreError: Error, Equatable, Sendable {
         let message: String
         let hint: String?
         let excerpt: Excerpt?
+        let page: String?
         let document: UInt64
     }
 
@@ -93,14 +94,14 @@ public struct StoreError: Error, Equatable, Sendable {
 
     package init(
         _ reason: Reason, _ message: String, hint: String? = nil, excerpt: Excerpt? = nil,
-        document: UInt64 = 0
+        page: String? = nil, document: UInt64 = 0
     ) {
         box = .details(
             Details(
                 reason: reason,
                 message: message.shortened(to: ErrorText.messageLimit),
                 hint: hint?.shortened(to: ErrorText.messageLimit),
-                excerpt: excerpt, document: document))
+                excerpt: excerpt, page: page, document: document))
     }
 
     /// Creates the error of a document whose bytes violate the format.
@@ -119,6 +120,10 @@ public struct StoreError: Error, Equatable, Sendable {
     public var message: String { details.message }
     /// A suggestion for correcting the error, if there is one.
     public var hint: String? { details.hint }
+    /// The entry of the language reference that describes the correct form, such as `UPDATE`.
+    ///
+    /// `sheaf help` prints the entry, or the list of entries for a plural such as `functions`.
+    public var page: String? { details.page }
     /// The location in the statement, if the error is in its text.
     public var location: TextLocation? {
         excerpt.map { TextLocation(line: $0.line, column: $0.column) }
@@ -130,7 +135,7 @@ public struct StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// The message, the line of the statement with the location marked, and the hint.
+    /// The message, the line of the statement with the location marked, the hint and the page.
     public var description: String {
         var lines = [message]
         if let excerpt {
@@ -141,6 +146,7 @@ extension StoreError: CustomStringConvertible {
                     + String(repeating: "^", count: excerpt.markLength))
         }
         if let hint { lines.append(hint) }
+        if let page { lines.append("reference: \(page)") }
         return lines.joined(separator: "\n")
     }
 }

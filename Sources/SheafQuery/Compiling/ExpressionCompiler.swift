@@ -236,7 +236,8 @@ final class ExpressionCompiler {
             let near = Functions.suggestion(for: call.name)
             throw StoreError(
                 .meaning, "there is no function \(call.name)",
-                hint: near.map { "did you mean \($0)?" }, at: range, in: scope.text)
+                hint: near.map { "did you mean \($0)?" }, page: "functions", at: range,
+                in: scope.text)
         }
         guard !call.isDistinct, !call.isStar else {
             throw StoreError(

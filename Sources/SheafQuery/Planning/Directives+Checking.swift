@@ -7,7 +7,7 @@ extension Directives {
         guard strictness(in: [directives]) == nil else {
             throw StoreError(
                 .meaning, "\(strictMode) applies to single statements only",
-                hint: "set dql_strict_mode instead")
+                hint: "set dql_strict_mode instead", page: strictMode)
         }
     }
 

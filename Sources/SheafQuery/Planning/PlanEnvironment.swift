@@ -60,7 +60,7 @@ final class PlanEnvironment {
             .meaning, "there is no collection \(source.name.text)",
             hint: near.map { "did you mean system:\($0)?" }
                 ?? "the system collections are \(names.joined(separator: ", "))",
-            at: source.name.range, in: text)
+            page: "collections", at: source.name.range, in: text)
     }
 
     /// Returns the condition of a SELECT; system rows have no keys, so USE IDS becomes a condition.
@@ -140,7 +140,7 @@ final class PlanEnvironment {
         if Directives.strictness(in: source.directives) != nil {
             throw StoreError(
                 .meaning, "\(Directives.strictMode) applies to a statement, not to a source",
-                hint: "write it at the start of the statement"
+                hint: "write it at the start of the statement", page: Directives.strictMode
             ).located(at: "\"\(Directives.strictMode)\"", in: text)
         }
         for directive in directives + source.directives {
@@ -187,14 +187,16 @@ final class PlanEnvironment {
         case (Directives.strictMode, _), ("#index", _), ("#disable_index_scan", _),
             ("#prefer_order", _), ("#intersects", _),
             ("#max_scans", _), ("#max_joins", _):
-            throw StoreError(.meaning, "the directive \(field.name) cannot be \(field.value.json)")
+            throw StoreError(
+                .meaning, "the directive \(field.name) cannot be \(field.value.json)",
+                page: field.name.lowercased())
         default:
             let near = Suggestion.nearest(to: field.name, among: directiveNames)
             throw StoreError(
                 .meaning, "there is no directive \(field.name)",
                 hint: near.map { "did you mean \($0)?" }
                     ?? "the directives are \(directiveNames.dropLast().joined(separator: ", ")) "
-                    + "and \(Directives.strictMode)")
+                    + "and \(Directives.strictMode)", page: "directives")
         }
     }
 

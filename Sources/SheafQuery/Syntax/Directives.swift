@@ -4,6 +4,11 @@ import SheafDocument
 package enum Directives {
     /// Name of the directive that overrides `dql_strict_mode` for one statement.
     static let strictMode = "#strict_mode"
+    /// The names of all directives.
+    package static let names = [
+        "#index", "#disable_index_scan", "#prefer_order", "#max_scans", "#intersects", "#max_joins",
+        strictMode,
+    ]
     /// Prefix of a statement in strict mode, regardless of `dql_strict_mode`.
     static let strict = "/*+ {\"\(strictMode)\":true} */ "
 

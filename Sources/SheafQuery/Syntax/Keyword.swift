@@ -31,6 +31,11 @@ enum Keyword: String, CaseIterable, Sendable {
     var spelling: String { rawValue.uppercased() }
 }
 
+/// The keywords in upper case, in alphabetical order.
+package enum KeywordList {
+    package static let spellings = Keyword.allCases.map(\.spelling)
+}
+
 extension Keyword {
     /// The contexts in which a keyword needs backticks to be a name.
     enum Reservation: Int, Sendable {

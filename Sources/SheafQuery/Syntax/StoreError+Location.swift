@@ -4,13 +4,14 @@ package import SheafDocument
 /// Locations in the text of a statement.
 extension StoreError {
     package init(
-        _ reason: Reason, _ message: String, hint: String? = nil, at range: SourceRange,
-        in statement: String
+        _ reason: Reason, _ message: String, hint: String? = nil, page: String? = nil,
+        at range: SourceRange, in statement: String
     ) {
         // The excerpt quotes the statement, so message and hint are shorter than without one.
         self.init(
             reason, message.shortened(to: ErrorText.limit),
-            hint: hint?.shortened(to: ErrorText.limit), excerpt: Excerpt(range, of: statement))
+            hint: hint?.shortened(to: ErrorText.limit), excerpt: Excerpt(range, of: statement),
+            page: page ?? ReferenceLookup.page(at: range, of: statement))
     }
 
     /// Returns the error located at the first occurrence of `piece`; unchanged if there is none.
@@ -25,14 +26,16 @@ extension StoreError {
     /// Returns the error with a location in the statement, unless it already has one.
     package func located(at range: SourceRange, in statement: String) -> StoreError {
         guard excerpt == nil else { return self }
-        return StoreError(reason, message, hint: hint, at: range, in: statement)
+        return StoreError(reason, message, hint: hint, page: page, at: range, in: statement)
     }
 
     /// Returns the error located at the first use of a parameter; unchanged if there is none.
     package func located(atParameter name: String, in statement: String) -> StoreError {
         var copy = statement
         let range = copy.withUTF8 { Self.range(ofParameter: name, in: Lexer($0)) }
-        return range.map { located(at: $0, in: statement) } ?? self
+        guard let range, excerpt == nil else { return self }
+        return StoreError(
+            reason, message, hint: hint, page: "arguments", at: range, in: statement)
     }
 
     private static func range(ofParameter name: String, in lexer: Lexer) -> SourceRange? {

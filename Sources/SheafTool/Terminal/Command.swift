@@ -52,7 +52,8 @@ struct Command: Sendable {
             let gap = String(repeating: " ", count: width - term.utf8.count + 2)
             lines.append("  \(term)\(gap)\(option.summary)")
         }
-        return lines.joined(separator: "\n") + "\n\n" + details
+        let note = LanguageHelp.note(on: name).map { "\n\n" + $0 } ?? ""
+        return lines.joined(separator: "\n") + "\n\n" + details + note
     }
 
     /// Parses the words after the command's name and runs the command.

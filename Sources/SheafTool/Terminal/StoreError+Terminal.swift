@@ -18,6 +18,23 @@ extension StoreError {
                     + String(repeating: "^", count: max(1, TerminalText.width(of: marked))))
         }
         if let hint { lines.append(TerminalText.visible(hint)) }
+        if let page { lines.append("see: sheaf help \(ShellWord.quoted(page.lowercased()))") }
         return lines.joined(separator: "\n")
+    }
+}
+
+/// Words for a command line that the user may paste.
+enum ShellWord {
+    /// Returns the text in quotes if a shell would interpret one of its characters.
+    static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: " "):
+                true
+            default: false
+            }
+        }
+        return isPlain ? text : "'" + text + "'"
     }
 }

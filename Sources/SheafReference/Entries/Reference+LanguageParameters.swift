@@ -1,0 +1,106 @@
+/// The parameters of statements.
+extension Reference {
+    static let languageParameters: [ReferenceEntry] = [
+        ReferenceEntry(
+            .parameter, "dql_strict_mode",
+            syntax: [
+                "ALTER SYSTEM SET dql_strict_mode = boolean"
+            ],
+            summary: "Whether a field without a declared type is a register.",
+            details: [
+                """
+                The default is false; that of `Ditto` is true, and `StoreOptions.isStrict` \
+                changes it.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SHOW dql_strict_mode",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .parameter, "dql_restrict_subscriptions",
+            syntax: [
+                "ALTER SYSTEM SET dql_restrict_subscriptions = boolean"
+            ],
+            summary: "Whether subscriptions refuse ORDER BY and LIMIT; true by default.",
+            examples: [
+                ReferenceExample(
+                    "SHOW dql_restrict_subscriptions",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .parameter, "dql_slow_request_warn_seconds",
+            syntax: [
+                "ALTER SYSTEM SET dql_slow_request_warn_seconds = seconds"
+            ],
+            summary: """
+                Seconds after which a statement is logged; 60 by default, and 0 is \
+                never.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SHOW dql_slow_request_warn_seconds",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .parameter, "dql_request_timeout_seconds",
+            syntax: [
+                "ALTER SYSTEM SET dql_request_timeout_seconds = seconds"
+            ],
+            summary: """
+                Seconds after which a statement ends with an error; 0 by default, \
+                which is never.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SHOW dql_request_timeout_seconds",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .parameter, "dql_default_directives",
+            syntax: [
+                "ALTER SYSTEM SET dql_default_directives = object"
+            ],
+            summary: """
+                Directives of all statements, which their own directives override; \
+                empty by default.
+                """,
+            examples: [
+                ReferenceExample(
+                    "ALTER SYSTEM SET dql_default_directives = { '#intersects': false }",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .parameter, "dql_request_history_size",
+            syntax: [
+                "ALTER SYSTEM SET dql_request_history_size = count"
+            ],
+            summary: """
+                Number of statements kept in `system:request_history`; 4096 by \
+                default.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SHOW dql_request_history_size",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .parameter, "live_query_system_collection_refresh_interval",
+            syntax: [
+                """
+                ALTER SYSTEM SET live_query_system_collection_refresh_interval = \
+                milliseconds
+                """
+            ],
+            summary: """
+                Milliseconds between two results of an observed system collection; \
+                500 by default.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SHOW live_query_system_collection_refresh_interval",
+                    ["?"])
+            ]),
+    ]
+}

@@ -1,0 +1,158 @@
+/// The clauses that name documents.
+extension Reference {
+    static let sourceClauses: [ReferenceEntry] = [
+        ReferenceEntry(
+            .clause, "FROM",
+            syntax: [
+                "FROM [COLLECTION] name [(types)] [[AS] alias] [USE ...]"
+            ],
+            summary: "Names the collection of the rows; an unknown one has no documents.",
+            details: [
+                "`system:dual` has one row, for statements that need no document."
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT c.color FROM cars AS c WHERE c._id = 'a'",
+                    ["?"]),
+                ReferenceExample(
+                    "SELECT * FROM unknown",
+                    ["?"]),
+            ]),
+        ReferenceEntry(
+            .clause, "COLLECTION",
+            syntax: [
+                "COLLECTION name (field type, ...)"
+            ],
+            summary: "Introduces the name of a collection, and the types of its fields.",
+            details: [
+                "The types are MAP, REGISTER, COUNTER, PN_COUNTER and ATTACHMENT."
+            ],
+            examples: [
+                ReferenceExample(
+                    """
+                    UPDATE COLLECTION cars (views COUNTER) APPLY views INCREMENT BY 1 \
+                    WHERE _id = 'a' RETURNING views
+                    """,
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .clause, "AS", aliases: ["alias"],
+            syntax: [
+                "expression [AS] name",
+                "collection [AS] name",
+            ],
+            summary: "Names a column or a collection.",
+            details: [
+                "Most keywords are valid names after AS."
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT COUNT(*) AS count FROM cars",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .clause, "DISTINCT",
+            syntax: [
+                "SELECT DISTINCT column, ...",
+                "COUNT(DISTINCT value)",
+            ],
+            summary: "Removes equal rows from a result, or equal values from an aggregate.",
+            examples: [
+                ReferenceExample(
+                    "SELECT DISTINCT color FROM cars ORDER BY color",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .clause, "JOIN",
+            aliases: [
+                "INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "ON", "INNER", "LEFT", "RIGHT", "OUTER",
+            ],
+            syntax: [
+                "[INNER] JOIN name [[AS] alias] [USE INDEX ...] ON condition",
+                "LEFT [OUTER] JOIN name ... ON condition",
+                "RIGHT [OUTER] JOIN name ... ON condition",
+            ],
+            summary: "Combines the rows of two collections; at most 16 joins.",
+            details: [
+                """
+                The joined collection must be reachable by `_id` or by an index on a field \
+                of the condition; `USE INDEX ''` allows a scan. LEFT keeps rows without a \
+                partner, and RIGHT the documents of the joined collection. `SELECT *` \
+                nests each document under its alias. There are no FULL, CROSS and NATURAL \
+                joins.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    """
+                    SELECT c._id AS car, o.name FROM cars c JOIN owners o ON o._id = \
+                    c.owner ORDER BY car
+                    """,
+                    ["?"]),
+                ReferenceExample(
+                    """
+                    SELECT c._id AS car, o.name FROM cars c LEFT JOIN owners o ON o._id = \
+                    c.owner ORDER BY car
+                    """,
+                    ["?"]),
+                ReferenceExample(
+                    "SELECT * FROM owners o JOIN cars c ON c.owner = o._id",
+                    ["?"]),
+            ]),
+        ReferenceEntry(
+            .clause, "USE IDS", aliases: ["IDS", "LIST"],
+            syntax: [
+                "USE IDS id, ...",
+                "USE IDS LIST array",
+            ],
+            summary: """
+                Restricts the statement to documents with these ids, which it reads \
+                directly.
+                """,
+            details: [
+                "It is not allowed in joins."
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT _id, color FROM cars USE IDS 'b', 'x'",
+                    ["?"]),
+                ReferenceExample(
+                    "SELECT _id FROM cars USE IDS LIST ['a', 'c'] ORDER BY _id",
+                    ["?"]),
+            ]),
+        ReferenceEntry(
+            .clause, "USE INDEX",
+            syntax: [
+                "USE INDEX name",
+                "USE INDEX 'name'",
+                "USE INDEX (name, ...)",
+                "USE INDEX ''",
+            ],
+            summary: "Chooses among indexes; the empty name forbids all of them.",
+            details: [
+                """
+                Of several indexes, the statement uses the cheapest one. An unknown name \
+                is ignored, with a note in the plan.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT _id FROM cars USE INDEX by_color WHERE color = 'red'",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .clause, "USE DIRECTIVES",
+            syntax: [
+                "USE DIRECTIVES '{\"name\": value}'"
+            ],
+            summary: "Gives directives to a collection, as JSON in quotes.",
+            examples: [
+                ReferenceExample(
+                    """
+                    SELECT _id FROM cars USE DIRECTIVES '{"#index": "by_color"}' WHERE \
+                    color = 'red'
+                    """,
+                    ["?"])
+            ]),
+    ]
+}

@@ -1,0 +1,155 @@
+/// System collections.
+extension Reference {
+    static let systemCollections: [ReferenceEntry] = [
+        ReferenceEntry(
+            .collection, "system:dual",
+            summary: "One empty row, for statements that need no document.",
+            examples: [
+                ReferenceExample(
+                    "SELECT 1 + 1 AS sum FROM system:dual",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:collections", aliases: ["__collections"],
+            summary: "The collections of the store: `name`, and the number of `documents`.",
+            examples: [
+                ReferenceExample(
+                    "SELECT name, documents FROM system:collections ORDER BY name",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:indexes",
+            summary: """
+                The indexes: `collection`, and `fields`, each with a `direction` and \
+                the path as `key`.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SELECT * FROM system:indexes",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:system_info",
+            summary: """
+                Facts about the store and all parameters: `namespace`, `key`, \
+                `value`, and the time of the statement as `timestamp`.
+                """,
+            examples: [
+                ReferenceExample(
+                    """
+                    SELECT key, value FROM system:system_info WHERE namespace = 'store' \
+                    AND key != 'commit_id' ORDER BY key
+                    """,
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:dql_vars",
+            summary: "The parameters: `name`, `value`, `default` and `description`.",
+            examples: [
+                ReferenceExample(
+                    """
+                    SELECT name, value, description FROM system:dql_vars WHERE name = \
+                    'tombstone_ttl_hours'
+                    """,
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:active_requests",
+            summary: """
+                The running statements, the oldest first: `text`, `state`, \
+                `startTime`, `elapsedNanoseconds` and `resultCount`.
+                """,
+            details: [
+                "Point lookups by `_id` are too short to be shown."
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT text, state FROM system:active_requests",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:request_history",
+            summary: """
+                The statements that finished last, the oldest first: the fields of \
+                `system:active_requests`, and `error` if one failed.
+                """,
+            details: [
+                "The parameter `dql_request_history_size` is their maximum number."
+            ],
+            examples: [
+                ReferenceExample(
+                    """
+                    SELECT text, state FROM system:request_history WHERE text LIKE \
+                    'CREATE%'
+                    """,
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:shared_statements",
+            summary: """
+                The parsed statements in the cache, the most recently used first: \
+                `statement` and `parameters`.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SELECT COUNT(*) > 0 AS cached FROM system:shared_statements",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:metrics",
+            summary: "Counters since the store was opened: `name` and `value`.",
+            details: [
+                """
+                The names are requests, requests_active, requests_failed, \
+                request_nanoseconds, rows_returned, statements_parsed, observers_failed \
+                and documents_mutated.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT value FROM system:metrics WHERE name = 'requests_failed'",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:data_sync_info",
+            summary: """
+                The peers: the key as `_id`, `is_ditto_server`, `clock`, \
+                `attachments`, and in `documents` the state of replication.
+                """,
+            details: [
+                """
+                The fields of `documents` are `sync_session_status` (Connected, Not \
+                Connected or Disabled), `last_close_reason`, \
+                `synced_up_to_local_commit_id`, `delivered_up_to_local_commit_id` and \
+                `last_update_received_time`. A store without a peer has no rows.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT * FROM system:data_sync_info",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:transports_info",
+            summary: """
+                The transports of the peer: `transport` is the name of its type, and \
+                `is_active` is whether it is started.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SELECT * FROM system:transports_info",
+                    ["?"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:refused_writes",
+            summary: """
+                The writes that other peers refused: `collection`, `document_id`, \
+                `peer`, `reason`, `message`, `commit_ids` and `refused_at`.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SELECT * FROM system:refused_writes",
+                    ["?"])
+            ]),
+    ]
+}
