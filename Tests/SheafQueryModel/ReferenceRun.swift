@@ -24,7 +24,10 @@ package enum ReferenceRun {
             var lines = try result.items.map { try $0.jsonString }
             if example.isExpression { return lines.map(value) }
             let count = result.mutatedDocumentIDs.count
-            if lines.isEmpty, result.commitID != nil {
+            let isChange = ["INSERT", "UPDATE", "DELETE", "EVICT"].contains {
+                example.statement.hasPrefix($0)
+            }
+            if lines.isEmpty, isChange {
                 lines.append("\(count) document\(count == 1 ? "" : "s") changed")
             }
             return lines.isEmpty ? ["no rows"] : lines

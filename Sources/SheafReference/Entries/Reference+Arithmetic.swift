@@ -16,10 +16,10 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("1 + 2", "?"),
-                .value("1 + 2.5", "?"),
-                .value("'a' + 'b'", "?"),
-                .value("9223372036854775807 + 1", "?"),
+                .value("1 + 2", "3"),
+                .value("1 + 2.5", "3.5"),
+                .value("'a' + 'b'", "MISSING"),
+                .value("9223372036854775807 + 1", "MISSING"),
             ]),
         ReferenceEntry(
             .operator, "-",
@@ -29,8 +29,8 @@ extension Reference {
             ],
             summary: "Subtracts two numbers, or negates one.",
             examples: [
-                .value("5 - 7", "?"),
-                .value("-(2 + 3)", "?"),
+                .value("5 - 7", "-2"),
+                .value("-(2 + 3)", "-5"),
             ]),
         ReferenceEntry(
             .operator, "*",
@@ -39,8 +39,8 @@ extension Reference {
             ],
             summary: "Multiplies two numbers.",
             examples: [
-                .value("6 * 7", "?"),
-                .value("2 * 1.5", "?"),
+                .value("6 * 7", "42"),
+                .value("2 * 1.5", "3.0"),
             ]),
         ReferenceEntry(
             .operator, "/",
@@ -52,9 +52,9 @@ extension Reference {
                 rounded toward zero.
                 """,
             examples: [
-                .value("5 / 2", "?"),
-                .value("5.0 / 2", "?"),
-                .value("1 / 0", "?"),
+                .value("5 / 2", "2"),
+                .value("5.0 / 2", "2.5"),
+                .value("1 / 0", "MISSING"),
             ]),
         ReferenceEntry(
             .operator, "%",
@@ -63,8 +63,8 @@ extension Reference {
             ],
             summary: "Returns the remainder of a division, with the sign of the dividend.",
             examples: [
-                .value("7 % 3", "?"),
-                .value("-7 % 3", "?"),
+                .value("7 % 3", "1"),
+                .value("-7 % 3", "-1"),
             ]),
         ReferenceEntry(
             .operator, "NEG",
@@ -73,7 +73,7 @@ extension Reference {
             ],
             summary: "Negates a number; the same as `-a`.",
             examples: [
-                .value("NEG 5", "?")
+                .value("NEG 5", "-5")
             ]),
         ReferenceEntry(
             .operator, "<<",
@@ -85,8 +85,8 @@ extension Reference {
                 "A negative count, or a value that is no integer, yields MISSING."
             ],
             examples: [
-                .value("1 << 4", "?"),
-                .value("1 << -1", "?"),
+                .value("1 << 4", "16"),
+                .value("1 << -1", "MISSING"),
             ]),
         ReferenceEntry(
             .operator, ">>",
@@ -95,8 +95,8 @@ extension Reference {
             ],
             summary: "Shifts an integer to the right, keeping its sign.",
             examples: [
-                .value("256 >> 4", "?"),
-                .value("-16 >> 2", "?"),
+                .value("256 >> 4", "16"),
+                .value("-16 >> 2", "-4"),
             ]),
         ReferenceEntry(
             .operator, "||",
@@ -105,9 +105,9 @@ extension Reference {
             ],
             summary: "Joins two strings; any other type yields MISSING.",
             examples: [
-                .value("'a' || 'b'", "?"),
-                .value("'a' || 1", "?"),
-                .value("'a' || NULL", "?"),
+                .value("'a' || 'b'", "\"ab\""),
+                .value("'a' || 1", "MISSING"),
+                .value("'a' || NULL", "null"),
             ]),
         ReferenceEntry(
             .operator, "AND",
@@ -122,11 +122,11 @@ extension Reference {
                 "MISSING, and values other than true and false, count as unknown."
             ],
             examples: [
-                .value("true AND NULL", "?"),
-                .value("false AND NULL", "?"),
+                .value("true AND NULL", "null"),
+                .value("false AND NULL", "false"),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE color = 'blue' AND mileage > 1000",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}"]),
             ]),
         ReferenceEntry(
             .operator, "OR",
@@ -138,13 +138,13 @@ extension Reference {
                 unknown.
                 """,
             examples: [
-                .value("true OR NULL", "?"),
+                .value("true OR NULL", "true"),
                 ReferenceExample(
                     """
                     SELECT _id FROM cars WHERE color = 'red' OR mileage < 1000 ORDER BY \
                     _id
                     """,
-                    ["?"]),
+                    ["{\"_id\":\"b\"}", "{\"_id\":\"c\"}"]),
             ]),
         ReferenceEntry(
             .operator, "XOR",
@@ -156,8 +156,8 @@ extension Reference {
                 "It binds tighter than OR and looser than AND."
             ],
             examples: [
-                .value("true XOR false", "?"),
-                .value("true XOR true", "?"),
+                .value("true XOR false", "true"),
+                .value("true XOR true", "false"),
             ]),
         ReferenceEntry(
             .operator, "NOT",
@@ -166,8 +166,8 @@ extension Reference {
             ],
             summary: "True for false and false for true; unknown remains unknown.",
             examples: [
-                .value("NOT false", "?"),
-                .value("NOT NULL", "?"),
+                .value("NOT false", "true"),
+                .value("NOT NULL", "null"),
             ]),
     ]
 }

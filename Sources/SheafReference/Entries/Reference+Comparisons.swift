@@ -17,10 +17,10 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("1 = 1.0", "?"),
-                .value("1 = '1'", "?"),
-                .value("NULL = NULL", "?"),
-                .value("{'a': 1, 'b': 2} = {'b': 2, 'a': 1}", "?"),
+                .value("1 = 1.0", "true"),
+                .value("1 = '1'", "MISSING"),
+                .value("NULL = NULL", "null"),
+                .value("{'a': 1, 'b': 2} = {'b': 2, 'a': 1}", "true"),
             ]),
         ReferenceEntry(
             .operator, "!=", aliases: ["<>"],
@@ -30,8 +30,8 @@ extension Reference {
             ],
             summary: "Whether two values of one type differ; MISSING for different types.",
             examples: [
-                .value("1 != 2", "?"),
-                .value("1 != 'a'", "?"),
+                .value("1 != 2", "true"),
+                .value("1 != 'a'", "MISSING"),
             ]),
         ReferenceEntry(
             .operator, "<",
@@ -43,9 +43,9 @@ extension Reference {
                 "Strings are compared by their UTF-8 bytes, and false is less than true."
             ],
             examples: [
-                .value("2 < 10", "?"),
-                .value("'B' < 'a'", "?"),
-                .value("1 < 'a'", "?"),
+                .value("2 < 10", "true"),
+                .value("'B' < 'a'", "true"),
+                .value("1 < 'a'", "MISSING"),
             ]),
         ReferenceEntry(
             .operator, "<=",
@@ -57,7 +57,7 @@ extension Reference {
                 type.
                 """,
             examples: [
-                .value("2 <= 2", "?")
+                .value("2 <= 2", "true")
             ]),
         ReferenceEntry(
             .operator, ">",
@@ -68,7 +68,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE mileage > 2000 ORDER BY mileage",
-                    ["?"])
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .operator, ">=",
@@ -80,7 +80,7 @@ extension Reference {
                 type.
                 """,
             examples: [
-                .value("'b' >= 'a'", "?")
+                .value("'b' >= 'a'", "true")
             ]),
         ReferenceEntry(
             .operator, "BETWEEN", aliases: ["NOT BETWEEN"],
@@ -92,14 +92,14 @@ extension Reference {
                 "The ends are never swapped: no value is between 5 and 1."
             ],
             examples: [
-                .value("3 BETWEEN 1 AND 5", "?"),
-                .value("3 BETWEEN 5 AND 1", "?"),
+                .value("3 BETWEEN 1 AND 5", "true"),
+                .value("3 BETWEEN 5 AND 1", "false"),
                 ReferenceExample(
                     """
                     SELECT _id FROM cars WHERE mileage NOT BETWEEN 1000 AND 10000 ORDER BY \
                     _id
                     """,
-                    ["?"]),
+                    ["{\"_id\":\"b\"}", "{\"_id\":\"c\"}"]),
             ]),
         ReferenceEntry(
             .operator, "IN", aliases: ["NOT IN"],
@@ -117,12 +117,12 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("2 IN (1, 2, 3)", "?"),
-                .value("2 IN [1, 2, 3]", "?"),
-                .value("2 IN ([1, 2, 3])", "?"),
+                .value("2 IN (1, 2, 3)", "true"),
+                .value("2 IN [1, 2, 3]", "true"),
+                .value("2 IN ([1, 2, 3])", "false"),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE color NOT IN ('red', 'green') ORDER BY _id",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"c\"}"]),
             ]),
         ReferenceEntry(
             .operator, "IS NULL", aliases: ["IS UNKNOWN", "IS NOT NULL", "IS NOT UNKNOWN"],
@@ -138,11 +138,11 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("NULL IS NULL", "?"),
-                .value("MISSING IS NULL", "?"),
+                .value("NULL IS NULL", "true"),
+                .value("MISSING IS NULL", "false"),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE tags IS NOT NULL ORDER BY _id",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"b\"}", "{\"_id\":\"c\"}"]),
             ]),
         ReferenceEntry(
             .operator, "IS MISSING", aliases: ["IS NOT MISSING"],
@@ -151,11 +151,11 @@ extension Reference {
             ],
             summary: "Whether a field is absent.",
             examples: [
-                .value("MISSING IS MISSING", "?"),
-                .value("NULL IS MISSING", "?"),
+                .value("MISSING IS MISSING", "true"),
+                .value("NULL IS MISSING", "false"),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE tags IS NOT MISSING ORDER BY _id",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"b\"}"]),
             ]),
         ReferenceEntry(
             .operator, "IS TRUE", aliases: ["IS FALSE", "IS NOT TRUE", "IS NOT FALSE"],
@@ -165,8 +165,8 @@ extension Reference {
             ],
             summary: "Whether a value is true, or false; the result is never unknown.",
             examples: [
-                .value("NULL IS NOT TRUE", "?"),
-                .value("false IS FALSE", "?"),
+                .value("NULL IS NOT TRUE", "true"),
+                .value("false IS FALSE", "true"),
             ]),
     ]
 }

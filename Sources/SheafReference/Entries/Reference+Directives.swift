@@ -24,10 +24,16 @@ extension Reference {
                     """
                     /*+ {"#index": "by_color"} */ SELECT _id FROM cars WHERE color = 'red'
                     """,
-                    ["?"]),
+                    ["{\"_id\":\"b\"}"]),
                 ReferenceExample(
                     "/*+ {\"#indx\": \"by_color\"} */ SELECT _id FROM cars",
-                    ["?"]),
+                    [
+                        "error: there is no directive #indx",
+                        """
+                        (the directives are #index, #disable_index_scan, #prefer_order, \
+                        #max_scans, #intersects, #max_joins and #strict_mode)
+                        """,
+                    ]),
             ]),
         ReferenceEntry(
             .directive, "#disable_index_scan",
@@ -41,7 +47,7 @@ extension Reference {
                     /*+ {"#disable_index_scan": true} */ SELECT _id FROM cars WHERE color \
                     = 'red'
                     """,
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .directive, "#prefer_order",
@@ -58,7 +64,7 @@ extension Reference {
                     /*+ {"#prefer_order": true} */ SELECT _id FROM cars WHERE mileage > \
                     1000 ORDER BY color
                     """,
-                    ["?"])
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .directive, "#intersects",
@@ -74,7 +80,7 @@ extension Reference {
                     """
                     /*+ {"#intersects": false} */ SELECT _id FROM cars WHERE color = 'red'
                     """,
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .directive, "#max_scans",
@@ -94,7 +100,7 @@ extension Reference {
                     /*+ {"#max_scans": 1} */ SELECT _id FROM cars WHERE color = 'red' OR \
                     color = 'green'
                     """,
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .directive, "#max_joins",
@@ -108,7 +114,7 @@ extension Reference {
                     /*+ {"#max_joins": 0} */ SELECT c._id FROM cars c JOIN owners o ON \
                     o._id = c.owner
                     """,
-                    ["?"])
+                    ["error: #max_joins forbids more than 0 joins"])
             ]),
         ReferenceEntry(
             .directive, "#strict_mode",
@@ -124,7 +130,7 @@ extension Reference {
                     """
                     /*+ {"#strict_mode": true} */ SELECT _id FROM cars WHERE color = 'red'
                     """,
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
     ]
 }

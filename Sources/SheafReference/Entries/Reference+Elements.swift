@@ -20,13 +20,13 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("ANY n IN [1, 5] SATISFIES n > 3 END", "?"),
-                .value("ANY n IN [] SATISFIES n > 3 END", "?"),
-                .value("ANY n IN MISSING SATISFIES n > 3 END", "?"),
-                .value("ANY AND EVERY n IN [] SATISFIES n > 3 END", "?"),
+                .value("ANY n IN [1, 5] SATISFIES n > 3 END", "true"),
+                .value("ANY n IN [] SATISFIES n > 3 END", "false"),
+                .value("ANY n IN MISSING SATISFIES n > 3 END", "MISSING"),
+                .value("ANY AND EVERY n IN [] SATISFIES n > 3 END", "false"),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE ANY tag IN tags SATISFIES tag = 'fast' END",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}"]),
             ]),
         ReferenceEntry(
             .operator, "EVERY",
@@ -38,8 +38,8 @@ extension Reference {
                 empty one.
                 """,
             examples: [
-                .value("EVERY n IN [4, 5] SATISFIES n > 3 END", "?"),
-                .value("EVERY n IN [] SATISFIES n > 3 END", "?"),
+                .value("EVERY n IN [4, 5] SATISFIES n > 3 END", "true"),
+                .value("EVERY n IN [] SATISFIES n > 3 END", "true"),
             ]),
         ReferenceEntry(
             .operator, "WITHIN",
@@ -51,8 +51,8 @@ extension Reference {
                 IN, which visits the first level.
                 """,
             examples: [
-                .value("ANY n WITHIN {'a': [1, {'b': 7}]} SATISFIES n = 7 END", "?"),
-                .value("ANY n IN [[7]] SATISFIES n = 7 END", "?"),
+                .value("ANY n WITHIN {'a': [1, {'b': 7}]} SATISFIES n = 7 END", "true"),
+                .value("ANY n IN [[7]] SATISFIES n = 7 END", "MISSING"),
             ]),
         ReferenceEntry(
             .operator, "ARRAY", aliases: ["FOR", "WHEN"],
@@ -70,9 +70,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("ARRAY n * 2 FOR n IN [1, 2, 3] WHEN n > 1 END", "?"),
-                .value("ARRAY n FOR n IN MISSING END", "?"),
-                .value("ARRAY n FOR n IN 5 END", "?"),
+                .value("ARRAY n * 2 FOR n IN [1, 2, 3] WHEN n > 1 END", "[4,6]"),
+                .value("ARRAY n FOR n IN MISSING END", "MISSING"),
+                .value("ARRAY n FOR n IN 5 END", "null"),
             ]),
         ReferenceEntry(
             .operator, "OBJECT",
@@ -85,7 +85,8 @@ extension Reference {
                 """,
             examples: [
                 .value(
-                    "OBJECT p.k : p.v FOR p IN [{'k': 'a', 'v': 1}, {'k': 'b', 'v': 2}] END", "?")
+                    "OBJECT p.k : p.v FOR p IN [{'k': 'a', 'v': 1}, {'k': 'b', 'v': 2}] END",
+                    "{\"a\":1,\"b\":2}")
             ]),
         ReferenceEntry(
             .operator, "CASE", aliases: ["THEN", "ELSE", "END"],
@@ -104,9 +105,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("CASE WHEN 1 > 2 THEN 'a' ELSE 'b' END", "?"),
-                .value("CASE 3 WHEN 1 THEN 'one' WHEN 3 THEN 'three' END", "?"),
-                .value("CASE 9 WHEN 1 THEN 'one' END", "?"),
+                .value("CASE WHEN 1 > 2 THEN 'a' ELSE 'b' END", "\"b\""),
+                .value("CASE 3 WHEN 1 THEN 'one' WHEN 3 THEN 'three' END", "\"three\""),
+                .value("CASE 9 WHEN 1 THEN 'one' END", "null"),
             ]),
     ]
 }

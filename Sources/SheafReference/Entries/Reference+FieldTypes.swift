@@ -17,7 +17,7 @@ extension Reference {
                     UPDATE COLLECTION cars (engine MAP) SET engine.power = 90 WHERE _id = \
                     'a' RETURNING engine
                     """,
-                    ["?"])
+                    ["{\"engine\":{\"power\":90}}"])
             ]),
         ReferenceEntry(
             .type, "REGISTER",
@@ -34,7 +34,7 @@ extension Reference {
                     UPDATE COLLECTION cars (engine REGISTER) SET engine = { 'power': 90 } \
                     WHERE _id = 'a' RETURNING engine
                     """,
-                    ["?"])
+                    ["{\"engine\":{\"power\":90}}"])
             ]),
         ReferenceEntry(
             .type, "COUNTER",
@@ -51,7 +51,7 @@ extension Reference {
                     UPDATE COLLECTION cars (views COUNTER) APPLY views INCREMENT BY 1 \
                     WHERE _id = 'b' RETURNING views
                     """,
-                    ["?"])
+                    ["{\"views\":1}"])
             ]),
         ReferenceEntry(
             .type, "PN_COUNTER",
@@ -65,7 +65,7 @@ extension Reference {
                     UPDATE COLLECTION cars (votes PN_COUNTER) APPLY votes PN_INCREMENT BY \
                     1 WHERE _id = 'b' RETURNING votes
                     """,
-                    ["?"])
+                    ["{\"votes\":1}"])
             ]),
         ReferenceEntry(
             .type, "ATTACHMENT",
@@ -82,7 +82,7 @@ extension Reference {
                     INSERT INTO COLLECTION photos (file ATTACHMENT) DOCUMENTS ({ '_id': 1, \
                     'file': NULL })
                     """,
-                    ["?"])
+                    ["1 document changed"])
             ]),
     ]
 }

@@ -16,7 +16,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW rotating_log_file_max_size_mb",
-                    ["?"])
+                    ["{\"rotating_log_file_max_size_mb\":1}"])
             ]),
         ReferenceEntry(
             .parameter, "rotating_log_file_max_age_h",
@@ -27,7 +27,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW rotating_log_file_max_age_h",
-                    ["?"])
+                    ["{\"rotating_log_file_max_age_h\":24}"])
             ]),
         ReferenceEntry(
             .parameter, "rotating_log_file_max_files_on_disk",
@@ -38,7 +38,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW rotating_log_file_max_files_on_disk",
-                    ["?"])
+                    ["{\"rotating_log_file_max_files_on_disk\":15}"])
             ]),
         ReferenceEntry(
             .parameter, "mesh_chooser_avoid_redundant_bluetooth",
@@ -49,7 +49,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW mesh_chooser_avoid_redundant_bluetooth",
-                    ["?"])
+                    ["{\"mesh_chooser_avoid_redundant_bluetooth\":true}"])
             ]),
         ReferenceEntry(
             .parameter, "transports_discovered_peers",
@@ -63,7 +63,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW transports_discovered_peers",
-                    ["?"])
+                    ["{\"transports_discovered_peers\":[]}"])
             ]),
     ]
 }

@@ -16,7 +16,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW dql_strict_mode",
-                    ["?"])
+                    ["{\"dql_strict_mode\":false}"])
             ]),
         ReferenceEntry(
             .parameter, "dql_restrict_subscriptions",
@@ -27,7 +27,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW dql_restrict_subscriptions",
-                    ["?"])
+                    ["{\"dql_restrict_subscriptions\":true}"])
             ]),
         ReferenceEntry(
             .parameter, "dql_slow_request_warn_seconds",
@@ -41,7 +41,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW dql_slow_request_warn_seconds",
-                    ["?"])
+                    ["{\"dql_slow_request_warn_seconds\":60}"])
             ]),
         ReferenceEntry(
             .parameter, "dql_request_timeout_seconds",
@@ -55,7 +55,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW dql_request_timeout_seconds",
-                    ["?"])
+                    ["{\"dql_request_timeout_seconds\":0}"])
             ]),
         ReferenceEntry(
             .parameter, "dql_default_directives",
@@ -69,7 +69,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "ALTER SYSTEM SET dql_default_directives = { '#intersects': false }",
-                    ["?"])
+                    ["{\"dql_default_directives\":{\"#intersects\":false}}"])
             ]),
         ReferenceEntry(
             .parameter, "dql_request_history_size",
@@ -83,7 +83,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW dql_request_history_size",
-                    ["?"])
+                    ["{\"dql_request_history_size\":4096}"])
             ]),
         ReferenceEntry(
             .parameter, "live_query_system_collection_refresh_interval",
@@ -100,7 +100,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW live_query_system_collection_refresh_interval",
-                    ["?"])
+                    ["{\"live_query_system_collection_refresh_interval\":500}"])
             ]),
     ]
 }

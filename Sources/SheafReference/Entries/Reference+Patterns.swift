@@ -17,12 +17,12 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("'database' LIKE 'data%'", "?"),
-                .value("'cat' LIKE 'c_t'", "?"),
-                .value("'100%' LIKE '100!%' ESCAPE '!'", "?"),
+                .value("'database' LIKE 'data%'", "true"),
+                .value("'cat' LIKE 'c_t'", "true"),
+                .value("'100%' LIKE '100!%' ESCAPE '!'", "true"),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE color NOT LIKE 'b%'",
-                    ["?"]),
+                    ["{\"_id\":\"b\"}"]),
             ]),
         ReferenceEntry(
             .operator, "ILIKE", aliases: ["NOT ILIKE"],
@@ -31,8 +31,8 @@ extension Reference {
             ],
             summary: "LIKE that ignores case.",
             examples: [
-                .value("'Database' ILIKE 'DATA%'", "?"),
-                .value("'Database' LIKE 'DATA%'", "?"),
+                .value("'Database' ILIKE 'DATA%'", "true"),
+                .value("'Database' LIKE 'DATA%'", "false"),
             ]),
         ReferenceEntry(
             .operator, "SIMILAR TO", aliases: ["NOT SIMILAR TO", "SIMILAR"],
@@ -50,9 +50,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("'abab' SIMILAR TO '(ab)+'", "?"),
-                .value("'a7' SIMILAR TO '[a-c][0-9]'", "?"),
-                .value("'xabab' SIMILAR TO '(ab)+'", "?"),
+                .value("'abab' SIMILAR TO '(ab)+'", "true"),
+                .value("'a7' SIMILAR TO '[a-c][0-9]'", "true"),
+                .value("'xabab' SIMILAR TO '(ab)+'", "false"),
             ]),
     ]
 }

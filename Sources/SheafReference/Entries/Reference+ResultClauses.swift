@@ -16,10 +16,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE color = 'blue' AND mileage < 1000",
-                    ["?"]),
+                    ["{\"_id\":\"c\"}"]),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE color = blue",
-                    ["?"]),
+                    ["no rows"]),
             ]),
         ReferenceEntry(
             .clause, "GROUP BY", aliases: ["GROUP"],
@@ -37,10 +37,13 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT color, COUNT(*) AS n FROM cars GROUP BY color ORDER BY color",
-                    ["?"]),
+                    ["{\"color\":\"blue\",\"n\":2}", "{\"color\":\"red\",\"n\":1}"]),
                 ReferenceExample(
                     "SELECT _id, COUNT(*) AS n FROM cars GROUP BY color",
-                    ["?"]),
+                    [
+                        "error: _id is neither in GROUP BY nor in an aggregate",
+                        "(add it to GROUP BY)",
+                    ]),
             ]),
         ReferenceEntry(
             .clause, "HAVING",
@@ -51,7 +54,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT color FROM cars GROUP BY color HAVING COUNT(*) > 1",
-                    ["?"])
+                    ["{\"color\":\"blue\"}"])
             ]),
         ReferenceEntry(
             .clause, "ORDER BY", aliases: ["ORDER", "ASC", "DESC"],
@@ -70,13 +73,24 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id, owner FROM cars ORDER BY owner DESC, _id",
-                    ["?"]),
+                    [
+                        "{\"_id\":\"c\",\"owner\":null}", "{\"_id\":\"b\",\"owner\":\"bob\"}",
+                        "{\"_id\":\"a\",\"owner\":\"ann\"}",
+                    ]),
                 ReferenceExample(
                     "SELECT _id, mileage FROM cars ORDER BY 2",
-                    ["?"]),
+                    [
+                        "{\"_id\":\"c\",\"mileage\":800}", "{\"_id\":\"a\",\"mileage\":3000}",
+                        "{\"_id\":\"b\",\"mileage\":52000}",
+                    ]),
                 ReferenceExample(
                     "SELECT _id FROM cars ORDER BY 'mileage'",
-                    ["?"]),
+                    [
+                        """
+                        error: ORDER BY requires a field or column; this is the same for all \
+                        rows
+                        """, "(write a field, as in ORDER BY price, or the number of a column)",
+                    ]),
             ]),
         ReferenceEntry(
             .clause, "LIMIT",
@@ -90,10 +104,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars ORDER BY _id LIMIT 2",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"b\"}"]),
                 ReferenceExample(
                     "SELECT _id FROM cars LIMIT -1",
-                    ["?"]),
+                    ["error: LIMIT takes a non-negative integer, not -1"]),
             ]),
         ReferenceEntry(
             .clause, "OFFSET",
@@ -104,7 +118,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars ORDER BY _id LIMIT 2 OFFSET 1",
-                    ["?"])
+                    ["{\"_id\":\"b\"}", "{\"_id\":\"c\"}"])
             ]),
         ReferenceEntry(
             .clause, "RETURNING",
@@ -124,7 +138,7 @@ extension Reference {
                     UPDATE cars SET color = 'black' WHERE color = 'blue' RETURNING \
                     COUNT(*) AS changed
                     """,
-                    ["?"])
+                    ["{\"changed\":2}"])
             ]),
     ]
 }

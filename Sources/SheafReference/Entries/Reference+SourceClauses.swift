@@ -13,10 +13,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT c.color FROM cars AS c WHERE c._id = 'a'",
-                    ["?"]),
+                    ["{\"color\":\"blue\"}"]),
                 ReferenceExample(
                     "SELECT * FROM unknown",
-                    ["?"]),
+                    ["no rows"]),
             ]),
         ReferenceEntry(
             .clause, "COLLECTION",
@@ -33,7 +33,7 @@ extension Reference {
                     UPDATE COLLECTION cars (views COUNTER) APPLY views INCREMENT BY 1 \
                     WHERE _id = 'a' RETURNING views
                     """,
-                    ["?"])
+                    ["{\"views\":1}"])
             ]),
         ReferenceEntry(
             .clause, "AS", aliases: ["alias"],
@@ -48,7 +48,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT COUNT(*) AS count FROM cars",
-                    ["?"])
+                    ["{\"count\":3}"])
             ]),
         ReferenceEntry(
             .clause, "DISTINCT",
@@ -60,7 +60,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT DISTINCT color FROM cars ORDER BY color",
-                    ["?"])
+                    ["{\"color\":\"blue\"}", "{\"color\":\"red\"}"])
             ]),
         ReferenceEntry(
             .clause, "JOIN",
@@ -88,15 +88,35 @@ extension Reference {
                     SELECT c._id AS car, o.name FROM cars c JOIN owners o ON o._id = \
                     c.owner ORDER BY car
                     """,
-                    ["?"]),
+                    ["{\"car\":\"a\",\"name\":\"Ann\"}", "{\"car\":\"b\",\"name\":\"Bob\"}"]),
                 ReferenceExample(
                     """
                     SELECT c._id AS car, o.name FROM cars c LEFT JOIN owners o ON o._id = \
                     c.owner ORDER BY car
                     """,
-                    ["?"]),
+                    [
+                        "{\"car\":\"a\",\"name\":\"Ann\"}", "{\"car\":\"b\",\"name\":\"Bob\"}",
+                        "{\"car\":\"c\"}",
+                    ]),
                 ReferenceExample(
                     "SELECT * FROM owners o JOIN cars c ON c.owner = o._id",
+                    [
+                        """
+                        error: Joining to "c" disallowed without appropriate index support. \
+                        Please run ADVISE for recommendations.
+                        """
+                    ]),
+                ReferenceExample(
+                    """
+                    SELECT o.name, c._id AS car FROM owners o JOIN cars c USE INDEX '' ON \
+                    c.owner = o._id ORDER BY car
+                    """,
+                    ["?"]),
+                ReferenceExample(
+                    """
+                    SELECT * FROM cars c JOIN owners o ON o._id = c.owner WHERE c._id = \
+                    'a'
+                    """,
                     ["?"]),
             ]),
         ReferenceEntry(
@@ -115,10 +135,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id, color FROM cars USE IDS 'b', 'x'",
-                    ["?"]),
+                    ["{\"_id\":\"b\",\"color\":\"red\"}"]),
                 ReferenceExample(
                     "SELECT _id FROM cars USE IDS LIST ['a', 'c'] ORDER BY _id",
-                    ["?"]),
+                    ["{\"_id\":\"a\"}", "{\"_id\":\"c\"}"]),
             ]),
         ReferenceEntry(
             .clause, "USE INDEX",
@@ -138,7 +158,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars USE INDEX by_color WHERE color = 'red'",
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .clause, "USE DIRECTIVES",
@@ -152,7 +172,7 @@ extension Reference {
                     SELECT _id FROM cars USE DIRECTIVES '{"#index": "by_color"}' WHERE \
                     color = 'red'
                     """,
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
     ]
 }

@@ -29,13 +29,16 @@ extension Reference {
                     SELECT _id, mileage * 2 AS twice FROM cars WHERE color = 'blue' ORDER \
                     BY mileage
                     """,
-                    ["?"]),
+                    ["{\"_id\":\"c\",\"twice\":1600}", "{\"_id\":\"a\",\"twice\":6000}"]),
                 ReferenceExample(
                     "SELECT upper(color) FROM cars WHERE _id = 'a'",
-                    ["?"]),
+                    ["{\"($1)\":\"BLUE\"}"]),
                 ReferenceExample(
                     "SELECT *, mileage FROM cars",
-                    ["?"]),
+                    [
+                        "error: unqualified * with other projection elements is not supported",
+                        "(write cars.*)",
+                    ]),
             ]),
         ReferenceEntry(
             .statement, "INSERT",
@@ -69,13 +72,19 @@ extension Reference {
                     INSERT INTO cars DOCUMENTS ({ '_id': 'd', 'color': 'green' }) \
                     RETURNING *
                     """,
-                    ["?"]),
+                    ["{\"_id\":\"d\",\"color\":\"green\"}"]),
                 ReferenceExample(
                     "INSERT INTO cars DOCUMENTS ({ '_id': 'a' })",
-                    ["?"]),
+                    [
+                        "error: there is a document with the _id \"a\" in cars already",
+                        """
+                        (ON ID CONFLICT DO UPDATE merges the two, DO NOTHING keeps the old \
+                        one)
+                        """,
+                    ]),
                 ReferenceExample(
                     "INSERT INTO archive SELECT * FROM cars WHERE color = 'blue'",
-                    ["?"]),
+                    ["2 documents changed"]),
             ]),
         ReferenceEntry(
             .statement, "UPDATE",
@@ -104,13 +113,13 @@ extension Reference {
                     UPDATE cars SET mileage = mileage + 10 WHERE _id = 'a' RETURNING \
                     mileage
                     """,
-                    ["?"]),
+                    ["{\"mileage\":3010}"]),
                 ReferenceExample(
                     "UPDATE cars SET mileage = 0",
-                    ["?"]),
+                    ["3 documents changed"]),
                 ReferenceExample(
                     "UPDATE cars SET _id = 'x'",
-                    ["?"]),
+                    ["error: _id cannot be changed", "(insert a new document instead)"]),
             ]),
         ReferenceEntry(
             .statement, "DELETE",
@@ -132,7 +141,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "DELETE FROM cars WHERE color = 'red' RETURNING _id",
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .statement, "EVICT",
@@ -153,7 +162,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "EVICT FROM cars WHERE mileage > 50000 RETURNING _id",
-                    ["?"])
+                    ["{\"_id\":\"b\"}"])
             ]),
         ReferenceEntry(
             .statement, "CREATE INDEX", aliases: ["IF NOT EXISTS"],
@@ -173,13 +182,13 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "CREATE INDEX by_mileage ON cars (mileage DESC, _id)",
-                    ["?"]),
+                    ["no rows"]),
                 ReferenceExample(
                     "CREATE INDEX by_color ON cars (color)",
-                    ["?"]),
+                    ["error: cars has an index by_color already"]),
                 ReferenceExample(
                     "CREATE INDEX IF NOT EXISTS by_color ON cars (color)",
-                    ["?"]),
+                    ["no rows"]),
             ]),
         ReferenceEntry(
             .statement, "DROP INDEX", aliases: ["IF EXISTS"],
@@ -190,10 +199,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "DROP INDEX by_color ON cars",
-                    ["?"]),
+                    ["no rows"]),
                 ReferenceExample(
                     "DROP INDEX IF EXISTS unknown ON cars",
-                    ["?"]),
+                    ["no rows"]),
             ]),
         ReferenceEntry(
             .statement, "EXPLAIN",
@@ -207,7 +216,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "EXPLAIN SELECT * FROM cars WHERE color = 'blue'",
-                    nil)
+                    ["?"])
             ]),
         ReferenceEntry(
             .statement, "PROFILE",
@@ -242,7 +251,14 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "ADVISE SELECT * FROM cars WHERE owner = 'ann'",
-                    ["?"])
+                    [
+                        """
+                        {"advice":{"existingIndexes":[],"outcome":"1 index \
+                        suggested","suggestedIndexes":[{"collection":"cars","reason":"finds \
+                        documents by owner","statement":"CREATE INDEX cars_owner ON cars \
+                        (owner)"}]}}
+                        """
+                    ])
             ]),
         ReferenceEntry(
             .statement, "ALTER SYSTEM", aliases: ["RESET", "ALTER"],
@@ -262,13 +278,13 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "ALTER SYSTEM SET dql_request_timeout_seconds = 5",
-                    ["?"]),
+                    ["{\"dql_request_timeout_seconds\":5}"]),
                 ReferenceExample(
                     "ALTER SYSTEM RESET dql_request_timeout_seconds",
-                    ["?"]),
+                    ["{\"dql_request_timeout_seconds\":0}"]),
                 ReferenceExample(
                     "ALTER SYSTEM SET dql_request_timeout = 5",
-                    ["?"]),
+                    ["error: unknown parameter 'dql_request_timeout'"]),
             ]),
         ReferenceEntry(
             .statement, "SHOW",
@@ -283,10 +299,14 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW dql_strict_mode",
-                    ["?"]),
+                    ["{\"dql_strict_mode\":false}"]),
                 ReferenceExample(
                     "SHOW ALL LIKE 'document_size%'",
-                    ["?"]),
+                    [
+                        """
+                        {"document_size_hard_limit_bytes":5242880,"document_size_soft_limit_bytes":262144}
+                        """
+                    ]),
             ]),
     ]
 }

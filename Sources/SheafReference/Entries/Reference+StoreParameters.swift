@@ -22,7 +22,7 @@ extension Reference {
                     ALTER SYSTEM SET user_collection_sync_scopes = { 'cars': \
                     'LocalPeerOnly' }
                     """,
-                    ["?"])
+                    ["{\"user_collection_sync_scopes\":{\"cars\":\"LocalPeerOnly\"}}"])
             ]),
         ReferenceEntry(
             .parameter, "tombstone_ttl_enabled",
@@ -33,7 +33,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW tombstone_ttl_enabled",
-                    ["?"])
+                    ["{\"tombstone_ttl_enabled\":true}"])
             ]),
         ReferenceEntry(
             .parameter, "tombstone_ttl_hours",
@@ -50,10 +50,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW tombstone_ttl_hours",
-                    ["?"]),
+                    ["{\"tombstone_ttl_hours\":168}"]),
                 ReferenceExample(
                     "ALTER SYSTEM SET tombstone_ttl_hours = 0",
-                    ["?"]),
+                    ["error: tombstone_ttl_hours must be an integer of at least 1, not 0"]),
             ]),
         ReferenceEntry(
             .parameter, "days_between_reaping",
@@ -64,7 +64,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW days_between_reaping",
-                    ["?"])
+                    ["{\"days_between_reaping\":1}"])
             ]),
         ReferenceEntry(
             .parameter, "tombstone_reap_batch_size",
@@ -75,7 +75,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW tombstone_reap_batch_size",
-                    ["?"])
+                    ["{\"tombstone_reap_batch_size\":10000}"])
             ]),
         ReferenceEntry(
             .parameter, "attachment_grace_seconds",
@@ -89,7 +89,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW attachment_grace_seconds",
-                    ["?"])
+                    ["{\"attachment_grace_seconds\":600}"])
             ]),
         ReferenceEntry(
             .parameter, "document_size_soft_limit_bytes",
@@ -100,7 +100,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW document_size_soft_limit_bytes",
-                    ["?"])
+                    ["{\"document_size_soft_limit_bytes\":262144}"])
             ]),
         ReferenceEntry(
             .parameter, "document_size_hard_limit_bytes",
@@ -114,7 +114,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW document_size_hard_limit_bytes",
-                    ["?"])
+                    ["{\"document_size_hard_limit_bytes\":5242880}"])
             ]),
         ReferenceEntry(
             .parameter, "transaction_duration_before_logging_ms",
@@ -125,7 +125,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW transaction_duration_before_logging_ms",
-                    ["?"])
+                    ["{\"transaction_duration_before_logging_ms\":10000}"])
             ]),
         ReferenceEntry(
             .parameter, "transaction_trace_interval_ms",
@@ -139,7 +139,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW transaction_trace_interval_ms",
-                    ["?"])
+                    ["{\"transaction_trace_interval_ms\":5000}"])
             ]),
         ReferenceEntry(
             .parameter, "transaction_wait_limit_ms",
@@ -153,7 +153,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SHOW transaction_wait_limit_ms",
-                    ["?"])
+                    ["{\"transaction_wait_limit_ms\":30000}"])
             ]),
     ]
 }

@@ -7,7 +7,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT 1 + 1 AS sum FROM system:dual",
-                    ["?"])
+                    ["{\"sum\":2}"])
             ]),
         ReferenceEntry(
             .collection, "system:collections", aliases: ["__collections"],
@@ -15,7 +15,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT name, documents FROM system:collections ORDER BY name",
-                    ["?"])
+                    [
+                        "{\"documents\":3,\"name\":\"cars\"}",
+                        "{\"documents\":2,\"name\":\"owners\"}",
+                    ])
             ]),
         ReferenceEntry(
             .collection, "system:indexes",
@@ -26,7 +29,11 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT * FROM system:indexes",
-                    ["?"])
+                    [
+                        """
+                        {"_id":"cars.by_color","collection":"cars","fields":[{"direction":"asc","key":["color"]}]}
+                        """
+                    ])
             ]),
         ReferenceEntry(
             .collection, "system:system_info",
@@ -40,7 +47,10 @@ extension Reference {
                     SELECT key, value FROM system:system_info WHERE namespace = 'store' \
                     AND key != 'commit_id' ORDER BY key
                     """,
-                    ["?"])
+                    [
+                        "{\"key\":\"collection_count\",\"value\":2}",
+                        "{\"key\":\"index_count\",\"value\":1}",
+                    ])
             ]),
         ReferenceEntry(
             .collection, "system:dql_vars",
@@ -51,7 +61,12 @@ extension Reference {
                     SELECT name, value, description FROM system:dql_vars WHERE name = \
                     'tombstone_ttl_hours'
                     """,
-                    ["?"])
+                    [
+                        """
+                        {"description":"hours after which a tombstone \
+                        expires","name":"tombstone_ttl_hours","value":168}
+                        """
+                    ])
             ]),
         ReferenceEntry(
             .collection, "system:active_requests",
@@ -65,7 +80,12 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT text, state FROM system:active_requests",
-                    ["?"])
+                    [
+                        """
+                        {"state":"running","text":"SELECT text, state FROM \
+                        system:active_requests"}
+                        """
+                    ])
             ]),
         ReferenceEntry(
             .collection, "system:request_history",
@@ -82,7 +102,11 @@ extension Reference {
                     SELECT text, state FROM system:request_history WHERE text LIKE \
                     'CREATE%'
                     """,
-                    ["?"])
+                    [
+                        """
+                        {"state":"completed","text":"CREATE INDEX by_color ON cars (color)"}
+                        """
+                    ])
             ]),
         ReferenceEntry(
             .collection, "system:shared_statements",
@@ -93,7 +117,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT COUNT(*) > 0 AS cached FROM system:shared_statements",
-                    ["?"])
+                    ["{\"cached\":true}"])
             ]),
         ReferenceEntry(
             .collection, "system:metrics",
@@ -108,7 +132,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT value FROM system:metrics WHERE name = 'requests_failed'",
-                    ["?"])
+                    ["{\"value\":0}"])
             ]),
         ReferenceEntry(
             .collection, "system:data_sync_info",
@@ -127,7 +151,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT * FROM system:data_sync_info",
-                    ["?"])
+                    ["no rows"])
             ]),
         ReferenceEntry(
             .collection, "system:transports_info",
@@ -138,7 +162,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT * FROM system:transports_info",
-                    ["?"])
+                    ["no rows"])
             ]),
         ReferenceEntry(
             .collection, "system:refused_writes",
@@ -149,7 +173,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT * FROM system:refused_writes",
-                    ["?"])
+                    ["no rows"])
             ]),
     ]
 }

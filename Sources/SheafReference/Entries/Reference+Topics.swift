@@ -22,7 +22,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT `color` FROM cars WHERE _id = 'b'",
-                    ["?"])
+                    ["{\"color\":\"red\"}"])
             ]),
         ReferenceEntry(
             .topic, "paths", aliases: ["dots"],
@@ -49,7 +49,7 @@ extension Reference {
                         2 } } })
                         """
                     ],
-                    ["?"])
+                    ["{\"qty\":2}"])
             ]),
         ReferenceEntry(
             .topic, "literals", aliases: ["strings", "numbers", "quotes"],
@@ -71,9 +71,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("'it\\'s'", "?"),
-                .value("0xFF", "?"),
-                .value("{ a: 1e3 }", "?"),
+                .value("'it\\'s'", "\"it's\""),
+                .value("0xFF", "255"),
+                .value("{ a: 1e3 }", "{\"a\":1000.0}"),
             ]),
         ReferenceEntry(
             .topic, "comments",
@@ -88,7 +88,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id /* the id */ FROM cars LIMIT 1 -- one row",
-                    ["?"])
+                    ["{\"_id\":\"a\"}"])
             ]),
         ReferenceEntry(
             .topic, "arguments", aliases: ["placeholders"],
@@ -109,7 +109,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT * FROM cars WHERE color = :color",
-                    ["?"])
+                    ["error: Parameter color was not provided"])
             ]),
         ReferenceEntry(
             .topic, "MISSING and NULL", aliases: ["three-valued logic", "unknown"],
@@ -128,10 +128,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id, owner, tags FROM cars WHERE _id = 'c'",
-                    ["?"]),
+                    ["{\"_id\":\"c\",\"owner\":null}"]),
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE NOT (owner = 'ann')",
-                    ["?"]),
+                    ["{\"_id\":\"b\"}"]),
             ]),
         ReferenceEntry(
             .topic, "precedence",
@@ -157,8 +157,8 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("1 + 2 * 3", "?"),
-                .value("NOT false AND false", "?"),
+                .value("1 + 2 * 3", "7"),
+                .value("NOT false AND false", "false"),
             ]),
     ]
 }

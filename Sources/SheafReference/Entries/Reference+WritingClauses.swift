@@ -20,10 +20,13 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "INSERT INTO owners DOCUMENTS ({ '_id': 'cem' }), ({ '_id': 'dua' })",
-                    ["?"]),
+                    ["2 documents changed"]),
                 ReferenceExample(
                     "INSERT INTO owners (name, city) VALUES ('Eva', 'Rome')",
-                    ["?"]),
+                    [
+                        "error: INSERT takes documents, not columns",
+                        "(write INSERT INTO owners DOCUMENTS ({ 'name': .., 'city': .. }))",
+                    ]),
             ]),
         ReferenceEntry(
             .clause, "INITIAL",
@@ -43,7 +46,7 @@ extension Reference {
                     INSERT INTO owners INITIAL DOCUMENTS ({ '_id': 'ann', 'city': 'Rome' \
                     }), ({ '_id': 'new' })
                     """,
-                    ["?"])
+                    ["1 document changed"])
             ]),
         ReferenceEntry(
             .clause, "ON ID CONFLICT",
@@ -72,19 +75,19 @@ extension Reference {
                     INSERT INTO owners DOCUMENTS ({ '_id': 'ann', 'city': 'Rome' }) ON ID \
                     CONFLICT DO UPDATE RETURNING *
                     """,
-                    ["?"]),
+                    ["{\"_id\":\"ann\",\"city\":\"Rome\",\"name\":\"Ann\"}"]),
                 ReferenceExample(
                     """
                     INSERT INTO owners DOCUMENTS ({ '_id': 'ann' }) ON ID CONFLICT DO \
                     NOTHING
                     """,
-                    ["?"]),
+                    ["0 documents changed"]),
                 ReferenceExample(
                     """
                     INSERT INTO owners DOCUMENTS ({ '_id': 'ann', 'city': 'Berlin' }) ON \
                     ID CONFLICT DO UPDATE_LOCAL_DIFF
                     """,
-                    ["?"]),
+                    ["0 documents changed"]),
             ]),
         ReferenceEntry(
             .clause, "SET",
@@ -105,10 +108,16 @@ extension Reference {
                     UPDATE cars SET engine.power = 90, color = 'grey' WHERE _id = 'a' \
                     RETURNING color, engine
                     """,
+                    ["{\"color\":\"grey\",\"engine\":{\"power\":90}}"]),
+                ReferenceExample(
+                    """
+                    UPDATE cars SET n = {'v': 1, 'w': 2}, n.w.z = 3 WHERE _id = 'a' \
+                    RETURNING n
+                    """,
                     ["?"]),
                 ReferenceExample(
                     "UPDATE owners SET city = MISSING WHERE _id = 'ann' RETURNING city",
-                    ["?"]),
+                    ["0 documents changed"]),
             ]),
         ReferenceEntry(
             .clause, "UNSET",
@@ -119,7 +128,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "UPDATE cars UNSET owner, tags WHERE _id = 'a' RETURNING *",
-                    ["?"])
+                    ["{\"_id\":\"a\",\"color\":\"blue\",\"mileage\":3000}"])
             ]),
         ReferenceEntry(
             .clause, "APPLY",
@@ -145,19 +154,19 @@ extension Reference {
                     UPDATE COLLECTION cars (views COUNTER) APPLY views INCREMENT BY 3 \
                     WHERE _id = 'a' RETURNING views
                     """,
-                    ["?"]),
+                    ["{\"views\":3}"]),
                 ReferenceExample(
                     """
                     UPDATE COLLECTION cars (views COUNTER) APPLY views RESTART WITH 10 \
                     WHERE _id = 'a' RETURNING views
                     """,
-                    ["?"]),
+                    ["{\"views\":10}"]),
                 ReferenceExample(
                     """
                     UPDATE COLLECTION cars (votes PN_COUNTER) APPLY votes PN_INCREMENT BY \
                     2 WHERE _id = 'a' RETURNING votes
                     """,
-                    ["?"]),
+                    ["{\"votes\":2}"]),
             ]),
         ReferenceEntry(
             .clause, "->", aliases: ["tombstone", "default"],
@@ -177,13 +186,13 @@ extension Reference {
                     UPDATE cars SET owner -> tombstone() WHERE _id = 'a' RETURNING owner \
                     IS MISSING AS removed
                     """,
-                    ["?"]),
+                    ["{\"removed\":true}"]),
                 ReferenceExample(
                     """
                     UPDATE cars SET engine -> (power = 90) WHERE _id = 'a' RETURNING \
                     engine
                     """,
-                    ["?"]),
+                    ["{\"engine\":{\"power\":90}}"]),
             ]),
     ]
 }

@@ -20,10 +20,10 @@ extension Reference {
                     SELECT COUNT(*) AS rows, COUNT(owner) AS owned, COUNT(DISTINCT color) \
                     AS colors FROM cars
                     """,
-                    ["?"]),
+                    ["{\"colors\":2,\"owned\":2,\"rows\":3}"]),
                 ReferenceExample(
                     "SELECT COUNT(mileage > 1000) AS used FROM cars",
-                    ["?"]),
+                    ["{\"used\":2}"]),
             ]),
         ReferenceEntry(
             .function, "sum",
@@ -40,7 +40,7 @@ extension Reference {
                     SELECT color, SUM(mileage) AS total FROM cars GROUP BY color ORDER BY \
                     color
                     """,
-                    ["?"])
+                    ["{\"color\":\"blue\",\"total\":3800}", "{\"color\":\"red\",\"total\":52000}"])
             ]),
         ReferenceEntry(
             .function, "avg",
@@ -54,7 +54,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT AVG(mileage) AS mean FROM cars WHERE color = 'blue'",
-                    ["?"])
+                    ["{\"mean\":1900.0}"]),
+                ReferenceExample(
+                    "SELECT AVG(mileage) AS mean, COUNT(*) AS n FROM unknown",
+                    ["?"]),
             ]),
         ReferenceEntry(
             .function, "min",
@@ -68,7 +71,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT MIN(mileage) AS least, MIN(color) AS first FROM cars",
-                    ["?"])
+                    ["{\"first\":\"blue\",\"least\":800}"])
             ]),
         ReferenceEntry(
             .function, "max",
@@ -82,7 +85,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT MAX(mileage) AS greatest FROM cars",
-                    ["?"])
+                    ["{\"greatest\":52000}"])
             ]),
         ReferenceEntry(
             .function, "median",
@@ -99,10 +102,10 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT MEDIAN(mileage) AS median FROM cars",
-                    ["?"]),
+                    ["{\"median\":3000}"]),
                 ReferenceExample(
                     "SELECT MEDIAN(mileage) AS median FROM cars WHERE color = 'blue'",
-                    ["?"]),
+                    ["{\"median\":1900.0}"]),
             ]),
         ReferenceEntry(
             .function, "mid",
@@ -116,7 +119,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT MID(mileage) AS mid FROM cars WHERE color = 'blue'",
-                    ["?"])
+                    ["{\"mid\":800}"])
             ]),
     ]
 }

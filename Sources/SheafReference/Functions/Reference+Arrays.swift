@@ -11,9 +11,10 @@ extension Reference {
                 "A null value yields NULL; `array_contains_null` finds nulls."
             ],
             examples: [
-                .value("array_contains([1, 2], 2)", "?"),
-                .value("array_contains([1, 2], '2')", "?"),
-                .value("array_contains('text', 't')", "?"),
+                .value("array_contains([1, 2], 2)", "true"),
+                .value("array_contains([1, 2], '2')", "false"),
+                .value("array_contains([NULL], NULL)", "?"),
+                .value("array_contains('text', 't')", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "array_contains_null",
@@ -22,7 +23,7 @@ extension Reference {
             ],
             summary: "Whether an array has a null element.",
             examples: [
-                .value("array_contains_null([1, NULL])", "?")
+                .value("array_contains_null([1, NULL])", "true")
             ]),
         ReferenceEntry(
             .function, "array_length",
@@ -31,8 +32,8 @@ extension Reference {
             ],
             summary: "Returns the number of elements of an array.",
             examples: [
-                .value("array_length(['a', 'b'])", "?"),
-                .value("array_length('ab')", "?"),
+                .value("array_length(['a', 'b'])", "2"),
+                .value("array_length('ab')", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "value_at",
@@ -47,9 +48,10 @@ extension Reference {
                 "A step that leads nowhere yields MISSING."
             ],
             examples: [
-                .value("value_at(['a', 'b'], 1)", "?"),
-                .value("value_at({'list': [{'n': 7}]}, 'list', 0, 'n')", "?"),
-                .value("value_at(['a'], 1)", "?"),
+                .value("value_at(['a', 'b'], 1)", "\"b\""),
+                .value("value_at({'list': [{'n': 7}]}, 'list', 0, 'n')", "7"),
+                .value("value_at(['a'], 1)", "MISSING"),
+                .value("value_at({'a': 1}, 'b')", "?"),
             ]),
     ]
 }

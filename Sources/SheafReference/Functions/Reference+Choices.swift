@@ -11,10 +11,13 @@ extension Reference {
                 there is none.
                 """,
             examples: [
-                .value("coalesce(MISSING, NULL, 3)", "?"),
+                .value("coalesce(MISSING, NULL, 3)", "3"),
                 ReferenceExample(
                     "SELECT _id, coalesce(owner, 'unsold') AS owner FROM cars ORDER BY _id",
-                    ["?"]),
+                    [
+                        "{\"_id\":\"a\",\"owner\":\"ann\"}", "{\"_id\":\"b\",\"owner\":\"bob\"}",
+                        "{\"_id\":\"c\",\"owner\":\"unsold\"}",
+                    ]),
             ]),
         ReferenceEntry(
             .function, "ifmissingornull",
@@ -23,7 +26,7 @@ extension Reference {
             ],
             summary: "Returns the same as `coalesce`.",
             examples: [
-                .value("ifmissingornull(NULL, 'x')", "?")
+                .value("ifmissingornull(NULL, 'x')", "\"x\"")
             ]),
         ReferenceEntry(
             .function, "ifmissing",
@@ -32,7 +35,7 @@ extension Reference {
             ],
             summary: "Returns the first value that is not missing, which may be null.",
             examples: [
-                .value("ifmissing(MISSING, NULL, 3)", "?")
+                .value("ifmissing(MISSING, NULL, 3)", "null")
             ]),
         ReferenceEntry(
             .function, "ifnull",
@@ -44,8 +47,8 @@ extension Reference {
                 if all are null.
                 """,
             examples: [
-                .value("ifnull(NULL, 3)", "?"),
-                .value("ifnull(MISSING, 3)", "?"),
+                .value("ifnull(NULL, 3)", "3"),
+                .value("ifnull(MISSING, 3)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "nvl",
@@ -64,8 +67,8 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("nvl(NULL, 'none')", "?"),
-                .value("nvl(1, 'known', 'unknown')", "?"),
+                .value("nvl(NULL, 'none')", "\"none\""),
+                .value("nvl(1, 'known', 'unknown')", "\"known\""),
             ]),
         ReferenceEntry(
             .function, "ismissing",
@@ -76,7 +79,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE ismissing(tags)",
-                    ["?"])
+                    ["{\"_id\":\"c\"}"])
             ]),
         ReferenceEntry(
             .function, "isnull",
@@ -87,7 +90,7 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "SELECT _id FROM cars WHERE isnull(owner)",
-                    ["?"])
+                    ["{\"_id\":\"c\"}"])
             ]),
         ReferenceEntry(
             .function, "ismissingornull",
@@ -96,8 +99,8 @@ extension Reference {
             ],
             summary: "Whether a value is missing or null.",
             examples: [
-                .value("ismissingornull(MISSING)", "?"),
-                .value("ismissingornull(0)", "?"),
+                .value("ismissingornull(MISSING)", "true"),
+                .value("ismissingornull(0)", "false"),
             ]),
         ReferenceEntry(
             .function, "nullif",
@@ -106,8 +109,8 @@ extension Reference {
             ],
             summary: "Returns NULL if two values are equal, and the first one otherwise.",
             examples: [
-                .value("nullif('', '')", "?"),
-                .value("nullif('a', '')", "?"),
+                .value("nullif('', '')", "null"),
+                .value("nullif('a', '')", "\"a\""),
             ]),
         ReferenceEntry(
             .function, "missingif",
@@ -116,8 +119,8 @@ extension Reference {
             ],
             summary: "Returns MISSING if two values are equal, and the first one otherwise.",
             examples: [
-                .value("missingif('', '')", "?"),
-                .value("missingif('a', '')", "?"),
+                .value("missingif('', '')", "MISSING"),
+                .value("missingif('a', '')", "\"a\""),
             ]),
         ReferenceEntry(
             .function, "decode",
@@ -132,9 +135,9 @@ extension Reference {
                 "Unlike in CASE, null matches null, and missing matches missing."
             ],
             examples: [
-                .value("decode(2, 1, 'one', 2, 'two')", "?"),
-                .value("decode(9, 1, 'one', 'many')", "?"),
-                .value("decode(NULL, NULL, 'nothing')", "?"),
+                .value("decode(2, 1, 'one', 2, 'two')", "\"two\""),
+                .value("decode(9, 1, 'one', 'many')", "\"many\""),
+                .value("decode(NULL, NULL, 'nothing')", "\"nothing\""),
             ]),
     ]
 }

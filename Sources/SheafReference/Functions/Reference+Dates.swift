@@ -7,18 +7,19 @@ extension Reference {
                 "clock([format[, zone]])"
             ],
             summary: """
-                Returns the time of the statement: ISO 8601 in UTC with milliseconds, \
-                or in a format and a time zone.
+                Returns the time of the statement: ISO 8601 in UTC, or in a format \
+                and a time zone.
                 """,
             details: [
+                "Milliseconds are left out if they are zero, as in all texts of dates.",
                 """
                 All calls in one statement return the same time. For formats and zones see \
                 `date_format`.
-                """
+                """,
             ],
             examples: [
-                .value("char_length(clock())", "?"),
-                .value("type(clock('%Y', 'Europe/Berlin'))", "?"),
+                .value("starts_with(clock(), clock('%Y-'))", "?"),
+                .value("type(clock('%Y', 'Europe/Berlin'))", "\"string\""),
             ]),
         ReferenceEntry(
             .function, "date_add",
@@ -40,9 +41,10 @@ extension Reference {
                 """,
             ],
             examples: [
-                .value("date_add('2026-01-31T10:00:00Z', 'month', 1)", "?"),
-                .value("date_add(0, 'hour', 2)", "?"),
-                .value("date_add('2026-01-31', 'day', 1)", "?"),
+                .value(
+                    "date_add('2026-01-31T10:00:00Z', 'month', 1)", "\"2026-02-28T10:00:00+00:00\""),
+                .value("date_add(0, 'hour', 2)", "7200000"),
+                .value("date_add('2026-01-31', 'day', 1)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "date_sub",
@@ -54,7 +56,8 @@ extension Reference {
                 `date_add`.
                 """,
             examples: [
-                .value("date_sub('2026-03-31T10:00:00Z', 'month', 1)", "?")
+                .value(
+                    "date_sub('2026-03-31T10:00:00Z', 'month', 1)", "\"2026-02-28T10:00:00+00:00\"")
             ]),
         ReferenceEntry(
             .function, "date_diff",
@@ -66,8 +69,8 @@ extension Reference {
                 first one; negative if the second is later.
                 """,
             examples: [
-                .value("date_diff('2026-03-01T00:00:00Z', '2026-01-31T00:00:00Z', 'month')", "?"),
-                .value("date_diff(0, 7200000, 'hour')", "?"),
+                .value("date_diff('2026-03-01T00:00:00Z', '2026-01-31T00:00:00Z', 'month')", "1"),
+                .value("date_diff(0, 7200000, 'hour')", "-2"),
             ]),
         ReferenceEntry(
             .function, "date_part",
@@ -83,10 +86,10 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("date_part('2026-03-01T10:30:00+02:00', 'hour')", "?"),
-                .value("date_part('2026-03-01T10:30:00Z', 'weekday')", "?"),
-                .value("date_part('2026-03-01T10:30:00Z', 'monthname')", "?"),
-                .value("date_part('2026-03-01T10:30:00+02:00', 'tz')", "?"),
+                .value("date_part('2026-03-01T10:30:00+02:00', 'hour')", "8"),
+                .value("date_part('2026-03-01T10:30:00Z', 'weekday')", "7"),
+                .value("date_part('2026-03-01T10:30:00Z', 'monthname')", "\"March\""),
+                .value("date_part('2026-03-01T10:30:00+02:00', 'tz')", "\"+02:00\""),
             ]),
         ReferenceEntry(
             .function, "date_trunc",
@@ -98,8 +101,10 @@ extension Reference {
                 begin on Monday.
                 """,
             examples: [
-                .value("date_trunc('2026-03-18T10:30:00Z', 'month')", "?"),
-                .value("date_trunc('2026-03-18T10:30:00Z', 'week')", "?"),
+                .value(
+                    "date_trunc('2026-03-18T10:30:00Z', 'month')", "\"2026-03-01T00:00:00+00:00\""),
+                .value(
+                    "date_trunc('2026-03-18T10:30:00Z', 'week')", "\"2026-03-16T00:00:00+00:00\""),
             ]),
         ReferenceEntry(
             .function, "date_format",
@@ -118,9 +123,11 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("date_format('2026-03-01T10:30:00Z', '%Y-%m')", "?"),
-                .value("date_format(0, 'YYYY-MM-DD hh:mm:ss TZD')", "?"),
-                .value("date_format('2026-07-01T10:30:00Z', '%H:%M', 'Europe/Berlin')", "?"),
+                .value("date_format('2026-03-01T10:30:00Z', '%Y-%m')", "\"2026-03\""),
+                .value(
+                    "date_format(0, 'YYYY-MM-DD hh:mm:ss TZD')", "\"1970-01-01 00:00:00 +00:00\""),
+                .value(
+                    "date_format('2026-07-01T10:30:00Z', '%H:%M', 'Europe/Berlin')", "\"12:30\""),
             ]),
         ReferenceEntry(
             .function, "date_cast",
@@ -138,9 +145,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("date_cast('2026-03-01T10:30:00+02:00')", "?"),
-                .value("date_cast('01.03.2026', '%d.%m.%Y')", "?"),
-                .value("date_cast('today')", "?"),
+                .value("date_cast('2026-03-01T10:30:00+02:00')", "\"2026-03-01T08:30:00+00:00\""),
+                .value("date_cast('01.03.2026', '%d.%m.%Y')", "\"2026-03-01T00:00:00+00:00\""),
+                .value("date_cast('today')", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "date_range",
@@ -160,8 +167,11 @@ extension Reference {
             ],
             examples: [
                 .value(
-                    "date_range('2026-01-31T00:00:00Z', '2026-04-01T00:00:00Z', 'month', 1)", "?"),
-                .value("date_range(0, 3000, 'second', 1)", "?"),
+                    "date_range('2026-01-31T00:00:00Z', '2026-04-01T00:00:00Z', 'month', 1)",
+                    """
+                    ["2026-01-31T00:00:00+00:00","2026-02-28T00:00:00+00:00","2026-03-31T00:00:00+00:00"]
+                    """),
+                .value("date_range(0, 3000, 'second', 1)", "[0,1000,2000]"),
             ]),
         ReferenceEntry(
             .function, "tz_offset",
@@ -173,8 +183,8 @@ extension Reference {
                 statement or at a date.
                 """,
             examples: [
-                .value("tz_offset('Europe/Berlin', '2026-07-01T00:00:00Z')", "?"),
-                .value("tz_offset('Nowhere', 0)", "?"),
+                .value("tz_offset('Europe/Berlin', '2026-07-01T00:00:00Z')", "\"+02:00\""),
+                .value("tz_offset('Nowhere', 0)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "duration_cast",
@@ -189,9 +199,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("duration_cast('1h30m')", "?"),
-                .value("duration_cast('-1.5s')", "?"),
-                .value("duration_cast('soon')", "?"),
+                .value("duration_cast('1h30m')", "5400000"),
+                .value("duration_cast('-1.5s')", "-1500"),
+                .value("duration_cast('soon')", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "duration_format",
@@ -200,8 +210,8 @@ extension Reference {
             ],
             summary: "Returns a number of milliseconds as a duration.",
             examples: [
-                .value("duration_format(5400000)", "?"),
-                .value("duration_format(250)", "?"),
+                .value("duration_format(5400000)", "\"1h30m0s\""),
+                .value("duration_format(250)", "\"250ms\""),
             ]),
     ]
 }

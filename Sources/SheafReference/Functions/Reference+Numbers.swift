@@ -11,8 +11,8 @@ extension Reference {
                 no counterpart.
                 """,
             examples: [
-                .value("abs(-3)", "?"),
-                .value("abs('3')", "?"),
+                .value("abs(-3)", "3"),
+                .value("abs('3')", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "ceil",
@@ -21,8 +21,8 @@ extension Reference {
             ],
             summary: "Rounds a number up; a float remains a float.",
             examples: [
-                .value("ceil(1.2)", "?"),
-                .value("ceil(3)", "?"),
+                .value("ceil(1.2)", "2.0"),
+                .value("ceil(3)", "3"),
             ]),
         ReferenceEntry(
             .function, "floor",
@@ -31,7 +31,7 @@ extension Reference {
             ],
             summary: "Rounds a number down; a float remains a float.",
             examples: [
-                .value("floor(-1.2)", "?")
+                .value("floor(-1.2)", "-2.0")
             ]),
         ReferenceEntry(
             .function, "round",
@@ -49,10 +49,10 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("round(2.5)", "?"),
-                .value("round(1.005, 2)", "?"),
-                .value("round(1250, -2)", "?"),
-                .value("round(1.5, 1.0)", "?"),
+                .value("round(2.5)", "3.0"),
+                .value("round(1.005, 2)", "1.01"),
+                .value("round(1250, -2)", "1300"),
+                .value("round(1.5, 1.0)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "sqrt",
@@ -61,8 +61,8 @@ extension Reference {
             ],
             summary: "Returns the square root as a float; MISSING for a negative number.",
             examples: [
-                .value("sqrt(9)", "?"),
-                .value("sqrt(-1)", "?"),
+                .value("sqrt(9)", "3.0"),
+                .value("sqrt(-1)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "power",
@@ -80,10 +80,10 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("power(2, 10)", "?"),
-                .value("power(2, -1)", "?"),
-                .value("power(2, 0.5)", "?"),
-                .value("power(10, 19)", "?"),
+                .value("power(2, 10)", "1024"),
+                .value("power(2, -1)", "0.5"),
+                .value("power(2, 0.5)", "1.4142135623730951"),
+                .value("power(10, 19)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "sign",
@@ -92,8 +92,8 @@ extension Reference {
             ],
             summary: "Returns -1, 0 or 1 as an integer.",
             examples: [
-                .value("sign(-2.5)", "?"),
-                .value("sign(0)", "?"),
+                .value("sign(-2.5)", "-1"),
+                .value("sign(0)", "0"),
             ]),
     ]
 }

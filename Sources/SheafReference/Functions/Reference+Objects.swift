@@ -8,7 +8,7 @@ extension Reference {
             ],
             summary: "Returns the names of the fields of an object, sorted by their bytes.",
             examples: [
-                .value("object_keys({'b': 1, 'a': 2})", "?")
+                .value("object_keys({'b': 1, 'a': 2})", "[\"a\",\"b\"]")
             ]),
         ReferenceEntry(
             .function, "object_values",
@@ -20,7 +20,7 @@ extension Reference {
                 names.
                 """,
             examples: [
-                .value("object_values({'b': 1, 'a': 2})", "?")
+                .value("object_values({'b': 1, 'a': 2})", "[2,1]")
             ]),
         ReferenceEntry(
             .function, "object_length",
@@ -29,7 +29,7 @@ extension Reference {
             ],
             summary: "Returns the number of fields of an object.",
             examples: [
-                .value("object_length({'a': 1, 'b': NULL})", "?")
+                .value("object_length({'a': 1, 'b': NULL})", "2")
             ]),
         ReferenceEntry(
             .function, "object_size",
@@ -38,7 +38,7 @@ extension Reference {
             ],
             summary: "Returns the number of bytes of an object as JSON.",
             examples: [
-                .value("object_size({'a': 1})", "?")
+                .value("object_size({'a': 1})", "7")
             ]),
         ReferenceEntry(
             .function, "object_set",
@@ -53,9 +53,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("object_set({'a': 1}, 'b', 2)", "?"),
-                .value("object_set({'a': 1}, 'a', 2)", "?"),
-                .value("object_set({'a': 1}, 'a', 2, true)", "?"),
+                .value("object_set({'a': 1}, 'b', 2)", "{\"a\":1,\"b\":2}"),
+                .value("object_set({'a': 1}, 'a', 2)", "MISSING"),
+                .value("object_set({'a': 1}, 'a', 2, true)", "{\"a\":2}"),
             ]),
         ReferenceEntry(
             .function, "object_unset",
@@ -67,7 +67,7 @@ extension Reference {
                 ignored.
                 """,
             examples: [
-                .value("object_unset({'a': 1, 'b': 2}, 'a', 'x')", "?")
+                .value("object_unset({'a': 1, 'b': 2}, 'a', 'x')", "{\"b\":2}")
             ]),
         ReferenceEntry(
             .function, "object_concat",
@@ -79,7 +79,7 @@ extension Reference {
                 equal names wins.
                 """,
             examples: [
-                .value("object_concat({'a': 1, 'b': 1}, {'b': 2})", "?")
+                .value("object_concat({'a': 1, 'b': 1}, {'b': 2})", "{\"a\":1,\"b\":2}")
             ]),
         ReferenceEntry(
             .function, "object_rename",
@@ -94,8 +94,8 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("object_rename({'a': 1}, 'a', 'b')", "?"),
-                .value("object_rename({'a': 1, 'b': 2}, 'a', 'b')", "?"),
+                .value("object_rename({'a': 1}, 'a', 'b')", "{\"b\":1}"),
+                .value("object_rename({'a': 1, 'b': 2}, 'a', 'b')", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "serialize_json",
@@ -104,7 +104,7 @@ extension Reference {
             ],
             summary: "Returns a value as JSON text.",
             examples: [
-                .value("serialize_json({'a': [1, NULL]})", "?")
+                .value("serialize_json({'a': [1, NULL]})", "\"{\\\"a\\\":[1,null]}\"")
             ]),
         ReferenceEntry(
             .function, "deserialize_json",
@@ -113,8 +113,8 @@ extension Reference {
             ],
             summary: "Returns the value of a JSON text; invalid JSON yields MISSING.",
             examples: [
-                .value("deserialize_json('{\"a\": [1, 2.5]}')", "?"),
-                .value("deserialize_json('{')", "?"),
+                .value("deserialize_json('{\"a\": [1, 2.5]}')", "{\"a\":[1,2.5]}"),
+                .value("deserialize_json('{')", "MISSING"),
             ]),
     ]
 }

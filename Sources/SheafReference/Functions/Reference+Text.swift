@@ -8,7 +8,7 @@ extension Reference {
             ],
             summary: "Returns the number of bytes of a string in UTF-8.",
             examples: [
-                .value("byte_length('café')", "?")
+                .value("byte_length('café')", "5")
             ]),
         ReferenceEntry(
             .function, "char_length", aliases: ["character_length"],
@@ -21,8 +21,8 @@ extension Reference {
                 "A character is a Unicode scalar: `é` may be one or two, and a flag is two."
             ],
             examples: [
-                .value("char_length('café')", "?"),
-                .value("char_length(12)", "?"),
+                .value("char_length('café')", "4"),
+                .value("char_length(12)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "contains",
@@ -37,8 +37,8 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("contains('database', 'base')", "?"),
-                .value("contains('database', 'Base')", "?"),
+                .value("contains('database', 'base')", "true"),
+                .value("contains('database', 'Base')", "false"),
             ]),
         ReferenceEntry(
             .function, "starts_with",
@@ -53,7 +53,7 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("starts_with('database', 'data')", "?")
+                .value("starts_with('database', 'data')", "true")
             ]),
         ReferenceEntry(
             .function, "ends_with",
@@ -62,7 +62,7 @@ extension Reference {
             ],
             summary: "Whether a string ends with another one.",
             examples: [
-                .value("ends_with('database', 'base')", "?")
+                .value("ends_with('database', 'base')", "true")
             ]),
         ReferenceEntry(
             .function, "regexp_like",
@@ -80,9 +80,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("regexp_like('order 66', '[0-9]+')", "?"),
-                .value("regexp_like('Order', '^o', 'i')", "?"),
-                .value("regexp_like('order', '^[0-9]+$')", "?"),
+                .value("regexp_like('order 66', '[0-9]+')", "true"),
+                .value("regexp_like('Order', '^o', 'i')", "true"),
+                .value("regexp_like('order', '^[0-9]+$')", "false"),
             ]),
         ReferenceEntry(
             .function, "lower",
@@ -91,7 +91,7 @@ extension Reference {
             ],
             summary: "Returns a string with each letter in lower case.",
             examples: [
-                .value("lower('CAFÉ')", "?")
+                .value("lower('CAFÉ')", "\"café\"")
             ]),
         ReferenceEntry(
             .function, "upper",
@@ -103,7 +103,7 @@ extension Reference {
                 "One letter may become several: `ß` becomes `SS`."
             ],
             examples: [
-                .value("upper('straße')", "?")
+                .value("upper('straße')", "\"STRASSE\"")
             ]),
         ReferenceEntry(
             .function, "substr",
@@ -120,11 +120,12 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("substr('hello', 1)", "?"),
-                .value("substr('hello', 1, 3)", "?"),
-                .value("substr('hello', -2)", "?"),
-                .value("substr('hello', 9)", "?"),
-                .value("substr('hello', 1.0)", "?"),
+                .value("substr('hello', 1)", "\"ello\""),
+                .value("substr('hello', 1, 3)", "\"ell\""),
+                .value("substr('hello', -2)", "\"lo\""),
+                .value("substr('hello', 9)", "\"\""),
+                .value("substr('hello', 1, -1)", "?"),
+                .value("substr('hello', 1.0)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "pos",
@@ -136,8 +137,8 @@ extension Reference {
                 zero; -1 if there is none.
                 """,
             examples: [
-                .value("pos('hello', 'l')", "?"),
-                .value("pos('hello', 'x')", "?"),
+                .value("pos('hello', 'l')", "2"),
+                .value("pos('hello', 'x')", "-1"),
             ]),
         ReferenceEntry(
             .function, "position",
@@ -146,7 +147,7 @@ extension Reference {
             ],
             summary: "Returns the same as `pos(text, part)`.",
             examples: [
-                .value("position('l' IN 'hello')", "?")
+                .value("position('l' IN 'hello')", "2")
             ]),
         ReferenceEntry(
             .function, "split",
@@ -162,9 +163,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("split('a,b,,c', ',')", "?"),
-                .value("split('  two  words ')", "?"),
-                .value("split('abc', '')", "?"),
+                .value("split('a,b,,c', ',')", "[\"a\",\"b\",\"\",\"c\"]"),
+                .value("split('  two  words ')", "[\"two\",\"words\"]"),
+                .value("split('abc', '')", "[\"a\",\"b\",\"c\"]"),
             ]),
         ReferenceEntry(
             .function, "ltrim",
@@ -176,8 +177,8 @@ extension Reference {
                 string.
                 """,
             examples: [
-                .value("ltrim('  a ')", "?"),
-                .value("ltrim('xxyax', 'xy')", "?"),
+                .value("ltrim('  a ')", "\"a \""),
+                .value("ltrim('xxyax', 'xy')", "\"ax\""),
             ]),
         ReferenceEntry(
             .function, "rtrim",
@@ -189,8 +190,8 @@ extension Reference {
                 string.
                 """,
             examples: [
-                .value("rtrim(' a  ')", "?"),
-                .value("rtrim('a00', '0')", "?"),
+                .value("rtrim(' a  ')", "\" a\""),
+                .value("rtrim('a00', '0')", "\"a\""),
             ]),
         ReferenceEntry(
             .function, "trim",
@@ -203,9 +204,9 @@ extension Reference {
                 string, or from one of them.
                 """,
             examples: [
-                .value("trim('  a  ')", "?"),
-                .value("trim('--a--', '-')", "?"),
-                .value("TRIM(LEADING '0' FROM '007')", "?"),
+                .value("trim('  a  ')", "\"a\""),
+                .value("trim('--a--', '-')", "\"a\""),
+                .value("TRIM(LEADING '0' FROM '007')", "\"7\""),
             ]),
     ]
 }

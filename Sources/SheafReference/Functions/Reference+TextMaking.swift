@@ -14,9 +14,9 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("concat('a', 'b', 'c')", "?"),
-                .value("concat('a', 1)", "?"),
-                .value("concat('a', NULL)", "?"),
+                .value("concat('a', 'b', 'c')", "\"abc\""),
+                .value("concat('a', 1)", "MISSING"),
+                .value("concat('a', NULL)", "null"),
             ]),
         ReferenceEntry(
             .function, "joinstr",
@@ -34,8 +34,10 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("joinstr('-', 'a', 'b')", "?"),
-                .value("joinstr(', ', ['a', 'b'], 'c')", "?"),
+                .value("joinstr('-', 'a', 'b')", "\"a-b\""),
+                .value("joinstr(', ', ['a', 'b'], 'c')", "\"a, b, c\""),
+                .value("joinstr('-', 'a', NULL)", "?"),
+                .value("joinstr('-', 'a', 1)", "?"),
             ]),
         ReferenceEntry(
             .function, "lpad",
@@ -50,8 +52,9 @@ extension Reference {
                 "A longer text is cut to the length. An empty padding adds nothing."
             ],
             examples: [
-                .value("lpad('7', 3, '0')", "?"),
-                .value("lpad('hello', 3)", "?"),
+                .value("lpad('7', 3, '0')", "\"007\""),
+                .value("lpad('hello', 3)", "\"hel\""),
+                .value("lpad('a', 3, '')", "?"),
             ]),
         ReferenceEntry(
             .function, "rpad",
@@ -66,7 +69,7 @@ extension Reference {
                 "A longer text is cut to the length. An empty padding adds nothing."
             ],
             examples: [
-                .value("rpad('7', 3, '.')", "?")
+                .value("rpad('7', 3, '.')", "\"7..\"")
             ]),
         ReferenceEntry(
             .function, "repeat",
@@ -75,8 +78,8 @@ extension Reference {
             ],
             summary: "Repeats a string; a count of zero or less yields the empty string.",
             examples: [
-                .value("repeat('ab', 3)", "?"),
-                .value("repeat('ab', -1)", "?"),
+                .value("repeat('ab', 3)", "\"ababab\""),
+                .value("repeat('ab', -1)", "\"\""),
             ]),
         ReferenceEntry(
             .function, "replace",
@@ -88,7 +91,8 @@ extension Reference {
                 "An empty old string matches nothing."
             ],
             examples: [
-                .value("replace('a-b-c', '-', '+')", "?")
+                .value("replace('a-b-c', '-', '+')", "\"a+b+c\""),
+                .value("replace('abc', '', '+')", "?"),
             ]),
     ]
 }

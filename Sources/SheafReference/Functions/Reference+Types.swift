@@ -11,9 +11,9 @@ extension Reference {
                 array, binary, null or missing.
                 """,
             examples: [
-                .value("type(1)", "?"),
-                .value("type(1.5)", "?"),
-                .value("type(MISSING)", "?"),
+                .value("type(1)", "\"integer\""),
+                .value("type(1.5)", "\"float\""),
+                .value("type(MISSING)", "\"missing\""),
             ]),
         ReferenceEntry(
             .function, "json_type",
@@ -25,8 +25,8 @@ extension Reference {
                 and floats.
                 """,
             examples: [
-                .value("json_type(1)", "?"),
-                .value("json_type('a')", "?"),
+                .value("json_type(1)", "\"number\""),
+                .value("json_type('a')", "\"string\""),
             ]),
         ReferenceEntry(
             .function, "is_boolean",
@@ -35,8 +35,8 @@ extension Reference {
             ],
             summary: "Whether a value is true or false; never missing or null.",
             examples: [
-                .value("is_boolean(false)", "?"),
-                .value("is_boolean(NULL)", "?"),
+                .value("is_boolean(false)", "true"),
+                .value("is_boolean(NULL)", "false"),
             ]),
         ReferenceEntry(
             .function, "is_number",
@@ -45,8 +45,8 @@ extension Reference {
             ],
             summary: "Whether a value is an integer or a float; never missing or null.",
             examples: [
-                .value("is_number(1.5)", "?"),
-                .value("is_number('1.5')", "?"),
+                .value("is_number(1.5)", "true"),
+                .value("is_number('1.5')", "false"),
             ]),
         ReferenceEntry(
             .function, "is_string",
@@ -55,8 +55,8 @@ extension Reference {
             ],
             summary: "Whether a value is a string; never missing or null.",
             examples: [
-                .value("is_string('a')", "?"),
-                .value("is_string(MISSING)", "?"),
+                .value("is_string('a')", "true"),
+                .value("is_string(MISSING)", "false"),
             ]),
         ReferenceEntry(
             .function, "cast",
@@ -76,10 +76,12 @@ extension Reference {
                 """
             ],
             examples: [
-                .value("CAST('42' AS integer)", "?"),
-                .value("CAST(2.9 AS integer)", "?"),
-                .value("CAST(1 AS string)", "?"),
-                .value("CAST('yes' AS boolean)", "?"),
+                .value("CAST('42' AS integer)", "42"),
+                .value("CAST(2.9 AS integer)", "2"),
+                .value("CAST('2.5' AS integer)", "?"),
+                .value("CAST(1 AS string)", "\"1\""),
+                .value("CAST(NULL AS string)", "?"),
+                .value("CAST('yes' AS boolean)", "MISSING"),
             ]),
     ]
 }
