@@ -4,7 +4,9 @@ import Testing
 
 /// The command line of `sheaf-check`, which runs the models and simulators for longer than tests.
 struct CheckUsageTests {
-    private static let verbs = ["conform", "merges", "queries", "isolation", "mesh", "simulate"]
+    private static let verbs = [
+        "conform", "merges", "queries", "isolation", "mesh", "simulate", "reference",
+    ]
 
     private static var program: String {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

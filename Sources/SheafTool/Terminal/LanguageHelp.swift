@@ -7,6 +7,7 @@ enum LanguageHelp {
 
     /// Returns the list or the entries that the words name, or nil if there are none.
     static func text(of words: [String]) -> String? {
+        let words = words.flatMap { $0.split(separator: " ").map(String.init) }
         let name = words.joined(separator: " ")
         if let kind = ReferenceEntry.Kind.allCases.first(where: {
             $0.plural == name.lowercased()
