@@ -111,13 +111,17 @@ extension Reference {
                     SELECT o.name, c._id AS car FROM owners o JOIN cars c USE INDEX '' ON \
                     c.owner = o._id ORDER BY car
                     """,
-                    ["?"]),
+                    ["{\"car\":\"a\",\"name\":\"Ann\"}", "{\"car\":\"b\",\"name\":\"Bob\"}"]),
                 ReferenceExample(
                     """
                     SELECT * FROM cars c JOIN owners o ON o._id = c.owner WHERE c._id = \
                     'a'
                     """,
-                    ["?"]),
+                    [
+                        """
+                        {"c":{"_id":"a","color":"blue","mileage":3000,"owner":"ann","tags":["new","fast"]},"o":{"_id":"ann","city":"Berlin","name":"Ann"}}
+                        """
+                    ]),
             ]),
         ReferenceEntry(
             .clause, "USE IDS", aliases: ["IDS", "LIST"],

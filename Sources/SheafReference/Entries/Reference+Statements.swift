@@ -216,7 +216,12 @@ extension Reference {
             examples: [
                 ReferenceExample(
                     "EXPLAIN SELECT * FROM cars WHERE color = 'blue'",
-                    ["?"])
+                    [
+                        """
+                        {"plan":{"#operator":"projection","children":[{"#operator":"filter","children":[{"#operator":"scan","collection":"cars","direction":"forward","rows":3}],"condition":"color \
+                        = 'blue'","on":"bytes"}],"columns":["*"]}}
+                        """
+                    ])
             ]),
         ReferenceEntry(
             .statement, "PROFILE",

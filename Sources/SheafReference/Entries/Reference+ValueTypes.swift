@@ -59,7 +59,7 @@ extension Reference {
             summary: "Bytes, from an argument or from CAST; JSON shows them in base 64.",
             examples: [
                 .value("type(CAST('text' AS binary))", "\"binary\""),
-                .value("CAST('text' AS binary)", "?"),
+                .value("CAST('text' AS binary)", "\"dGV4dA==\""),
             ]),
         ReferenceEntry(
             .type, "array",

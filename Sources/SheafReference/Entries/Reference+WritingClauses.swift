@@ -114,7 +114,7 @@ extension Reference {
                     UPDATE cars SET n = {'v': 1, 'w': 2}, n.w.z = 3 WHERE _id = 'a' \
                     RETURNING n
                     """,
-                    ["?"]),
+                    ["{\"n\":{\"v\":1,\"w\":{\"z\":3}}}"]),
                 ReferenceExample(
                     "UPDATE owners SET city = MISSING WHERE _id = 'ann' RETURNING city",
                     ["0 documents changed"]),

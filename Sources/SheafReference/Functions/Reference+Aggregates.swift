@@ -57,7 +57,7 @@ extension Reference {
                     ["{\"mean\":1900.0}"]),
                 ReferenceExample(
                     "SELECT AVG(mileage) AS mean, COUNT(*) AS n FROM unknown",
-                    ["?"]),
+                    ["{\"n\":0}"]),
             ]),
         ReferenceEntry(
             .function, "min",

@@ -13,7 +13,7 @@ extension Reference {
             examples: [
                 .value("array_contains([1, 2], 2)", "true"),
                 .value("array_contains([1, 2], '2')", "false"),
-                .value("array_contains([NULL], NULL)", "?"),
+                .value("array_contains([NULL], NULL)", "null"),
                 .value("array_contains('text', 't')", "MISSING"),
             ]),
         ReferenceEntry(
@@ -51,7 +51,7 @@ extension Reference {
                 .value("value_at(['a', 'b'], 1)", "\"b\""),
                 .value("value_at({'list': [{'n': 7}]}, 'list', 0, 'n')", "7"),
                 .value("value_at(['a'], 1)", "MISSING"),
-                .value("value_at({'a': 1}, 'b')", "?"),
+                .value("value_at({'a': 1}, 'b')", "MISSING"),
             ]),
     ]
 }

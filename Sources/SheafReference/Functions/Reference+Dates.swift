@@ -18,7 +18,7 @@ extension Reference {
                 """,
             ],
             examples: [
-                .value("starts_with(clock(), clock('%Y-'))", "?"),
+                .value("starts_with(clock(), clock('%Y-'))", "true"),
                 .value("type(clock('%Y', 'Europe/Berlin'))", "\"string\""),
             ]),
         ReferenceEntry(

@@ -124,7 +124,7 @@ extension Reference {
                 .value("substr('hello', 1, 3)", "\"ell\""),
                 .value("substr('hello', -2)", "\"lo\""),
                 .value("substr('hello', 9)", "\"\""),
-                .value("substr('hello', 1, -1)", "?"),
+                .value("substr('hello', 1, -1)", "\"\""),
                 .value("substr('hello', 1.0)", "MISSING"),
             ]),
         ReferenceEntry(

@@ -36,8 +36,8 @@ extension Reference {
             examples: [
                 .value("joinstr('-', 'a', 'b')", "\"a-b\""),
                 .value("joinstr(', ', ['a', 'b'], 'c')", "\"a, b, c\""),
-                .value("joinstr('-', 'a', NULL)", "?"),
-                .value("joinstr('-', 'a', 1)", "?"),
+                .value("joinstr('-', 'a', NULL)", "null"),
+                .value("joinstr('-', 'a', 1)", "MISSING"),
             ]),
         ReferenceEntry(
             .function, "lpad",
@@ -54,7 +54,7 @@ extension Reference {
             examples: [
                 .value("lpad('7', 3, '0')", "\"007\""),
                 .value("lpad('hello', 3)", "\"hel\""),
-                .value("lpad('a', 3, '')", "?"),
+                .value("lpad('a', 3, '')", "\"a\""),
             ]),
         ReferenceEntry(
             .function, "rpad",
@@ -92,7 +92,7 @@ extension Reference {
             ],
             examples: [
                 .value("replace('a-b-c', '-', '+')", "\"a+b+c\""),
-                .value("replace('abc', '', '+')", "?"),
+                .value("replace('abc', '', '+')", "\"abc\""),
             ]),
     ]
 }

@@ -78,9 +78,9 @@ extension Reference {
             examples: [
                 .value("CAST('42' AS integer)", "42"),
                 .value("CAST(2.9 AS integer)", "2"),
-                .value("CAST('2.5' AS integer)", "?"),
+                .value("CAST('2.5' AS integer)", "MISSING"),
                 .value("CAST(1 AS string)", "\"1\""),
-                .value("CAST(NULL AS string)", "?"),
+                .value("CAST(NULL AS string)", "null"),
                 .value("CAST('yes' AS boolean)", "MISSING"),
             ]),
     ]
