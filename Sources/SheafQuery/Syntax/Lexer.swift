@@ -6,9 +6,12 @@ import SheafDocument
 struct Lexer {
     let text: UnsafeBufferPointer<UInt8>
     var offset = 0
+    /// Whether errors have a location in the text; otherwise they only end the tokens.
+    private let locatesErrors: Bool
 
-    init(_ text: UnsafeBufferPointer<UInt8>) {
+    init(_ text: UnsafeBufferPointer<UInt8>, locatesErrors: Bool = true) {
         self.text = text
+        self.locatesErrors = locatesErrors
     }
 
     /// Returns a byte of the text, or zero beyond its end.
@@ -19,7 +22,8 @@ struct Lexer {
         _ message: String, hint: String? = nil, _ lower: Int, _ upper: Int,
         reason: StoreError.Reason = .syntax
     ) -> StoreError {
-        StoreError(
+        guard locatesErrors else { return StoreError(reason, message) }
+        return StoreError(
             reason, message, hint: hint, at: SourceRange(lower, upper),
             in: String(decoding: text, as: UTF8.self))
     }

@@ -3,7 +3,8 @@ package enum ReferenceLookup {
     /// Returns the name of the entry for a part of a statement: its function, clause or statement.
     static func page(at range: SourceRange, of statement: String) -> String {
         var copy = statement
-        return copy.withUTF8 { page(at: range, in: Lexer($0)) }
+        // A located error would search for its entry again, and reach the same invalid token.
+        return copy.withUTF8 { page(at: range, in: Lexer($0, locatesErrors: false)) }
     }
 
     private static func page(at range: SourceRange, in lexer: Lexer) -> String {

@@ -123,6 +123,8 @@ import Testing
             (##"/*+ {"#indx": "a"} */ SELECT * FROM cars"##, "directives"),
             (##"/*+ {"#max_scans": 0} */ SELECT * FROM cars"##, "#max_scans"),
             ("SELECT * FROM cars WHERE a = :a", "arguments"),
+            ("SELECT * FROM cars WHERE a = 'open", "WHERE"), ("SELECT `open", "SELECT"),
+            ("UPDATE cars SET a = 1 /* open", "SET"), ("SELECT a # b", "SELECT"),
         ])
     func `an error in a statement names the entry of the correct form`(
         statement: String, page: String
