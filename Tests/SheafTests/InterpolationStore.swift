@@ -48,13 +48,14 @@ final class InterpolationStore {
         return row.first { _ in true }?.value
     }
 
-    /// Returns the error text of a query, or nil if it succeeds.
+    /// Returns the error text of a query without the line of its page, or nil if it succeeds.
     func problem(_ query: DQL, _ arguments: QueryArguments = [:]) -> String? {
         do throws(StoreError) {
             try execute(query, arguments)
             return nil
         } catch {
-            return error.description
+            let page = error.page.map { "\nreference: \($0)" } ?? ""
+            return String(error.description.dropLast(page.count))
         }
     }
 

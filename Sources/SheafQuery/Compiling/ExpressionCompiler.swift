@@ -37,7 +37,8 @@ final class ExpressionCompiler {
             guard let value = arguments[name] else {
                 throw StoreError(
                     .argument, "Parameter \(name) was not provided",
-                    hint: argumentHint(name), at: expression.range, in: scope.text)
+                    hint: argumentHint(name), page: "arguments", at: expression.range,
+                    in: scope.text)
             }
             return .constant(value)
         case .path(let path): return try compile(path: path, at: expression.range)

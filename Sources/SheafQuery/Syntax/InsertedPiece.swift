@@ -70,7 +70,8 @@ package struct InsertedPiece: Sendable {
             case .comment: ("\(name) is in a comment", "remove it: comments are ignored")
             case .token(let token): problem(name, in: token)
             }
-        return StoreError(.syntax, message, hint: hint, at: range, in: text)
+        return StoreError(
+            .syntax, message, hint: hint, page: "arguments", at: range, in: text)
     }
 
     private func problem(_ name: String, in token: Token) -> (String, String) {
@@ -141,6 +142,7 @@ extension Statement {
                 foreign.upper - foreign.lower), as: UTF8.self)
         return StoreError(
             .syntax, "\(name) is a name reserved for interpolated values",
-            hint: "give the parameter another name, such as :color", at: foreign, in: text)
+            hint: "give the parameter another name, such as :color", page: "arguments",
+            at: foreign, in: text)
     }
 }
