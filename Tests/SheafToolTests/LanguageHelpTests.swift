@@ -54,6 +54,13 @@ import Testing
         }
     }
 
+    @Test func `a short unknown name gets no suggestion`() throws {
+        for name in ["x", "zz"] {
+            let run = try ToolRun("help \(name)")
+            #expect(run.status == 64 && !run.errors.contains("did you mean"), "\(run.errors)")
+        }
+    }
+
     @Test func `the help mentions the lists, and an error names its entry`() throws {
         let help = try ToolRun("help").text
         for kind in ReferenceEntry.Kind.allCases { #expect(help.contains(kind.plural)) }

@@ -34,6 +34,9 @@ enum LanguageHelp {
             + "sheaf help \(entry.kind.rawValue) \(entry.name)"
     }
 
-    /// Names that a mistyped word may mean.
-    static let names = lists + Reference.entries.flatMap { [$0.name.lowercased()] + $0.aliases }
+    /// Names that a mistyped word may mean; those of one or two letters resemble most short words.
+    static let names =
+        lists
+        + Reference.entries.flatMap { [$0.name] + $0.aliases }.map { $0.lowercased() }
+        .filter { $0.count > 2 }
 }

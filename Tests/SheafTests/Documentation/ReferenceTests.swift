@@ -71,6 +71,27 @@ import Testing
         }
     }
 
+    @Test func `the entries of types are those of values and of CAST`() async throws {
+        let store = try await Store.inMemory()
+        let values: [Value] = [
+            .null, true, 1, 1.5, "a", .bytes([1]), .array([]), .object([:]),
+        ]
+        let types = names(of: .type)
+        for value in values {
+            let result = try await store.execute("SELECT type(\(value)) AS t FROM system:dual")
+            guard case .string(let type)? = try result.items[0]["t"] else {
+                Issue.record("\(value.json) has no type")
+                continue
+            }
+            #expect(types.contains(type))
+        }
+        // The types in lower case are those of values, and MISSING is the type of none.
+        #expect(types.count { $0 == $0.lowercased() } == values.count + 1)
+        let cast = try #require(Reference.entries(named: "cast").first)
+        for type in CastType.allCases { #expect(cast.syntax[0].contains(type.rawValue)) }
+        try await store.close()
+    }
+
     @Test func `the entries of system collections are those of the engine`() {
         let collections = SystemCollections(
             SystemParameters(), nil, RegisteredCollections(), clock: .system)
@@ -97,6 +118,52 @@ import Testing
         #expect(Set(files) == Set(generated + Self.handwritten))
         let overview = try ProjectFile.text("Sources/Sheaf/Sheaf.docc/Sheaf.md")
         for file in files { #expect(overview.contains("<doc:\(file.dropLast(3))>"), "\(file)") }
+    }
+
+    // MARK: Differences from SQL
+
+    private func differences() throws -> String {
+        try ProjectFile.text("\(Self.folder)/DifferencesFromSQL.md")
+    }
+
+    @Test func `each condition on the page of differences has the stated truth`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute(
+            "INSERT INTO t DOCUMENTS ({ '_id': 0, 'f': 1 }), ({ '_id': 1, 'f': NULL }), ({ '_id': 2 })"
+        )
+        let rows = try differences().split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count == 5)
+        for row in rows {
+            let cells = row.split(separator: "|").map { $0.trimmingSpaces }
+            let condition = cells[0].filter { $0 != "`" }
+            for id in 0..<3 {
+                let result = try await store.execute(
+                    DQL(verbatim: "SELECT (\(condition)) AS r FROM t WHERE _id = \(id)"))
+                let truth =
+                    switch try result.items[0]["r"] {
+                    case .bool(let isTrue)?: isTrue ? "true" : "false"
+                    default: "unknown"
+                    }
+                #expect(truth == cells[id + 1], "\(condition), \(id)")
+            }
+        }
+        try await store.close()
+    }
+
+    @Test(
+        arguments: [
+            ("1 + 'a'", "{}"), ("upper(5)", "{}"), ("1 / 0", "{}"), ("1 = '1'", "{}"),
+            ("1 != '1'", "{}"), ("5 / 2", #"{"r":2}"#), ("5.0 / 2", #"{"r":2.5}"#),
+        ])
+    func `each expression on the page of differences has the stated value`(
+        expression: String, row: String
+    ) async throws {
+        #expect(try differences().contains("`\(expression)`"))
+        let store = try await Store.inMemory()
+        let result = try await store.execute(
+            DQL(verbatim: "SELECT \(expression) AS r FROM system:dual"))
+        #expect(try result.items[0].jsonString == row)
+        try await store.close()
     }
 
     // MARK: Errors
@@ -147,5 +214,12 @@ import Testing
     private func isDescribed(_ page: String) -> Bool {
         !Reference.entries(named: page).isEmpty
             || ReferenceEntry.Kind.allCases.contains { $0.plural == page }
+    }
+}
+
+extension Substring {
+    /// The text without spaces at both ends.
+    fileprivate var trimmingSpaces: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }
