@@ -191,19 +191,14 @@ final class PlanEnvironment {
                 .meaning, "the directive \(field.name) cannot be \(field.value.json)",
                 page: field.name.lowercased())
         default:
-            let near = Suggestion.nearest(to: field.name, among: directiveNames)
+            let near = Suggestion.nearest(to: field.name, among: Directives.names)
             throw StoreError(
                 .meaning, "there is no directive \(field.name)",
                 hint: near.map { "did you mean \($0)?" }
-                    ?? "the directives are \(directiveNames.dropLast().joined(separator: ", ")) "
+                    ?? "the directives are \(Directives.names.dropLast().joined(separator: ", ")) "
                     + "and \(Directives.strictMode)", page: "directives")
         }
     }
-
-    private static let directiveNames = [
-        "#index", "#disable_index_scan", "#prefer_order", "#max_scans", "#intersects", "#max_joins",
-        Directives.strictMode,
-    ]
 }
 
 extension ExpressionCompiler {
