@@ -59,17 +59,14 @@ enum FieldSorter {
     private static func permute(
         _ fields: UnsafeMutableBufferPointer<Object.Field>, _ keys: UnsafeMutableBufferPointer<Key>
     ) {
-        guard let base = fields.baseAddress else { return }
-        for start in fields.indices where keys[start].index != start {
-            let first = (base + start).move()
+        for start in fields.indices {
             var target = start
             while keys[target].index != start {
                 let source = keys[target].index
-                (base + target).moveInitialize(from: base + source, count: 1)
+                fields.swapAt(target, source)
                 keys[target].index = target
                 target = source
             }
-            (base + target).initialize(to: first)
             keys[target].index = target
         }
     }

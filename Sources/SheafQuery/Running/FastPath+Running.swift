@@ -143,3 +143,14 @@ extension ResultItem {
         }
     }
 }
+
+extension Statement {
+    /// Whether the statement touches at most a few documents, known before it runs.
+    package func isBrief(_ arguments: ArgumentValues) -> Bool {
+        switch fastPath {
+        case .lookup: true
+        case .insertion(let insertion): insertion.documentCount(arguments) <= 16
+        case nil: false
+        }
+    }
+}

@@ -62,15 +62,6 @@ package final class Statement: Sendable {
             placeholders: placeholders, quotedNames: quotedNames, strictness: false)
     }
 
-    /// Whether the statement touches at most a few documents, known before it runs.
-    package func isBrief(_ arguments: ArgumentValues) -> Bool {
-        switch fastPath {
-        case .lookup: true
-        case .insertion(let insertion): insertion.documentCount(arguments) <= 16
-        case nil: false
-        }
-    }
-
     package indirect enum Body: Sendable {
         case select(Select)
         case insert(Insert)

@@ -29,10 +29,7 @@ extension Reference {
                     "/*+ {\"#indx\": \"by_color\"} */ SELECT _id FROM cars",
                     [
                         "error: there is no directive #indx",
-                        """
-                        (the directives are #index, #disable_index_scan, #prefer_order, \
-                        #max_scans, #intersects, #max_joins and #strict_mode)
-                        """,
+                        "(did you mean #index?)",
                     ]),
             ]),
         ReferenceEntry(

@@ -43,7 +43,7 @@ public struct DocumentCollection<Document>: Sendable {
     }
 }
 
-/// What the calls of a collection need besides the type of its documents.
+/// The store and the settings of a collection, for calls with any type of document.
 final class CollectionAccess: Sendable {
     let name: String
     let coding: ValueCoding
