@@ -17,6 +17,8 @@ extension Replicator {
         let expectedKey: [UInt8]?
         /// The session, and the encoding of documents with the name numbers of each side.
         var exchange: DocumentExchange
+        /// The local commit that the peer has acknowledged, until refusals of it are known.
+        var acknowledged: UInt64 = 0
         /// Whether an event other than a frame may have made further steps possible.
         var isChanged = false
         var access: PeerAccess
@@ -35,6 +37,14 @@ extension Replicator {
 
         /// Whether the peer may read only some documents.
         var isLimited: Bool { access.isLimited }
+        /// Whether the documents that this peer may not send are known.
+        ///
+        /// Those that it subscribes to are found by its own reconciliation, which may end after the
+        /// peer has acknowledged all that was sent.
+        var knowsRefusals: Bool {
+            guard access.sendable != nil, receiver.generation > 0 else { return true }
+            return (receiver.hasCaughtUp || receiver.reached > 0) && !receiver.disputed.isPending
+        }
         /// Whether work for the peer remains for the next iteration.
         var isUnfinished: Bool {
             sender?.hasMore == true || sender?.preparation != nil

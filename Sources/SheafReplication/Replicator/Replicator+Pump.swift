@@ -59,6 +59,7 @@ extension Replicator {
             send(connection)
         }
         if connection.sender?.isReviewDue == true { reviewUnsendable(on: connection) }
+        recordSynced(connection)
     }
 
     private func perform(_ effect: SyncSession.Effect, of connection: Connection) {

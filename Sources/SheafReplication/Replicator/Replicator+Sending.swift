@@ -143,6 +143,7 @@ extension Replicator {
                 follow(connection)
             }
             settleDisputed(on: connection)
+            recordSynced(connection)
             if transfer[connection.number].isCheckingProofs { answerProofs(on: connection) }
             settle(connection)
             if slice.isOver, !wasOver { lastSlicedConnection = connection.number }

@@ -48,8 +48,18 @@ extension Replicator {
         change(connection) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
     }
 
-    /// Records that a peer has all documents of its subscription up to a local commit.
+    /// Records that a peer has acknowledged all documents of its subscription up to a local commit.
     func recordSynced(through commit: UInt64, _ connection: Connection) {
+        connection.acknowledged = max(connection.acknowledged, commit)
+        recordSynced(connection)
+    }
+
+    /// Records that a peer has all documents of its subscription up to the acknowledged commit, once
+    /// those that it refuses are known.
+    func recordSynced(_ connection: Connection) {
+        let commit = connection.acknowledged
+        guard commit > 0, connection.knowsRefusals else { return }
+        connection.acknowledged = 0
         change(connection) { status in
             // The peer lacks documents that it has quarantined, and any commit may have written
             // these.
