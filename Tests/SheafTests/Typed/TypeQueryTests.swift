@@ -105,6 +105,10 @@ import Testing
         let mean: Decimal = try await store.fetchValue("SELECT AVG(price) FROM amounts")
         #expect(mean == 0.4)
         #expect(try await amounts.count(where: "price = 0.7") == 1_000)
+        // The nearest float of the sum of both floats is not 0.3.
+        try await store.execute("INSERT INTO few DOCUMENTS ({'price': 0.1}), ({'price': 0.2})")
+        let few: Double = try await store.fetchValue("SELECT SUM(price) FROM few")
+        #expect(few == 0.3)
         #expect(try await amounts.count(where: "price > \(Decimal(string: "0.1"))") == 1_000)
         let large = try #require(Decimal(string: "123456789012345.6"))
         let error = await #expect(throws: EncodingError.self) {
