@@ -95,10 +95,8 @@ struct PointOfSaleTests {
         let payments = register.store.collection("payments", of: Payment.self)
         try await payments.insert(Payment(_id: "p1", order: "o1", cents: 1_250))
         let written = try await orders.insert(Order(_id: "o1", table: 4, items: ["soup", "bread"]))
-        if let commit = written.commitID {
-            try await register.sync.wait(for: commit, on: kitchen.key)
-            try await register.sync.wait(for: commit, on: office.key)
-        }
+        try await register.sync.wait(for: written, on: kitchen.key)
+        try await register.sync.wait(for: written, on: office.key)
 
         let tickets = kitchen.store.collection("orders", of: Order.self)
         let shown = try await tickets.count()
@@ -116,9 +114,7 @@ struct PointOfSaleTests {
         let refund = Payment(_id: "p2", order: "o1", cents: -1_250)
         let attempt = try await kitchen.store.collection("payments", of: Payment.self).insert(refund)
         do {
-            if let commit = attempt.commitID {
-                try await kitchen.sync.wait(for: commit, on: register.key)
-            }
+            try await kitchen.sync.wait(for: attempt, on: register.key)
         } catch let refused as RefusedWrite {
             print(refused.reason)
             let listed = try await kitchen.store.execute(

@@ -4,7 +4,7 @@ public struct ValueEncoder: Sendable {
     private let keepsNil: Bool
     private let coding: ValueCoding
 
-    /// Creates an encoder, which stores dates, decimals and durations as the coding says.
+    /// Creates an encoder of dates, decimals and durations in the forms of a coding.
     public init(coding: ValueCoding = ValueCoding()) {
         self.coding = coding
         keepsNil = false

@@ -134,7 +134,7 @@ extension Reference {
             details: [
                 """
                 It leaves a tombstone, which is replicated; the parameter \
-                `tombstone_ttl_hours` says for how long. RETURNING shows the document \
+                `tombstone_ttl_hours` is its lifetime. RETURNING shows the document \
                 before its removal.
                 """
             ],

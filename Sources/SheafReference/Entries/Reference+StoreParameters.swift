@@ -12,8 +12,9 @@ extension Reference {
                 """,
             details: [
                 """
-                A collection without a scope is sent to all peers. A big peer is a server. \
-                The default is an empty object.
+                A collection without a scope is sent to all peers. A big peer is one \
+                with `PeerConfiguration.isServer`, or `--server` of the tool; all others are \
+                small peers. The default is an empty object.
                 """
             ],
             examples: [

@@ -10,7 +10,7 @@ extension DocumentCollection where Document: Encodable {
 
     /// Inserts a document; throws if its id exists.
     ///
-    /// An id is made if the document has none.
+    /// An id is generated if the document has none.
     @discardableResult
     public nonisolated(nonsending) func insert(
         _ document: Document
@@ -18,7 +18,7 @@ extension DocumentCollection where Document: Encodable {
         try await write(document, policy: "")
     }
 
-    /// Inserts any number of documents in one commit; inserts none if one of them fails.
+    /// Inserts documents in one commit of at most 1 GiB; inserts none if one of them fails.
     ///
     /// They are encoded in portions, so that a long sequence needs little memory besides the
     /// commit itself.
@@ -99,8 +99,10 @@ extension DocumentCollection where Document: Encodable {
             let update = DocumentDifference(from: old, to: new, isDeep: !isStrict)
                 .update(of: name, id: id)
         else {
-            return WrittenDocuments(
-                try await scope.execute("SELECT _id FROM \(identifier: name) WHERE _id = \(id)"))
+            let found = try await scope.execute(
+                "SELECT _id FROM \(identifier: name) WHERE _id = \(id)")
+            guard !found.items.isEmpty else { throw missing(id) }
+            return WrittenDocuments(found)
         }
         let written = WrittenDocuments(try await scope.execute(update))
         // Removing fields that are gone changes nothing either.

@@ -73,7 +73,7 @@ extension DocumentCollection where Document: Decodable & Sendable {
     ///         show(cars.documents)
     ///     }
     ///
-    /// A transaction sees one state, so its collections cannot be observed: the loop throws.
+    /// A transaction reads one snapshot, so its collections cannot be observed: the loop throws.
     public func observe(where condition: DQL? = nil) -> DocumentObservation<Document> {
         DocumentObservation(
             self,

@@ -132,6 +132,9 @@ import Testing
         let commit = try await newestCommit(of: store)
         try await cars.save(edited, over: edited)
         #expect(try await newestCommit(of: store) == commit)
+        await #expect(throws: StoreError.self) {
+            try await cars.save(Car(_id: "none"), over: Car(_id: "none"))
+        }
         edited.owner = nil
         try await cars.save(edited, over: car)
         #expect(try await cars.get("a")?.owner == nil)
