@@ -33,10 +33,12 @@ public struct DQL: Sendable, ExpressibleByStringInterpolation {
         self.text = text
     }
 
+    /// Creates a statement from a literal without interpolated values.
     public init(stringLiteral text: String) {
         self.text = text
     }
 
+    /// Creates a statement from a literal with interpolated values.
     public init(stringInterpolation: StringInterpolation) {
         self = stringInterpolation.query
     }
@@ -52,10 +54,12 @@ extension DQL {
     public struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var query = DQL(verbatim: "")
 
+        /// Creates a builder without text, with room for a literal.
         public init(literalCapacity: Int, interpolationCount: Int) {
             query.text.reserveCapacity(literalCapacity + 4 * interpolationCount)
         }
 
+        /// Appends text of the statement.
         public mutating func appendLiteral(_ text: String) {
             query.text += text
         }

@@ -24,6 +24,7 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
         case failed(StoreError)
     }
 
+    /// An iterator that waits for each event.
     public typealias AsyncIterator = AsyncStream<Event>.AsyncIterator
 
     /// The token of the attachment.

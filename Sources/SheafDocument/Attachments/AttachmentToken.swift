@@ -8,9 +8,11 @@ import SheafBytes
 ///
 /// It is stored as an ATTACHMENT, unless the field is declared with another type or is in an array.
 public struct AttachmentToken: Hashable, Sendable {
+    /// The hash of the file, which identifies it on all peers.
     public let id: AttachmentID
     /// Length of the file in bytes.
     public let length: Int
+    /// Texts that were stored with the file, such as a name or a media type.
     public let metadata: [String: String]
 
     /// Maximum length of a file in bytes: 64 GiB.
@@ -91,6 +93,7 @@ public struct AttachmentToken: Hashable, Sendable {
 }
 
 extension AttachmentToken: Codable {
+    /// Decodes a token from the object that `value` returns.
     public init(from decoder: any Decoder) throws {
         do throws(StoreError) {
             self = try AttachmentToken(reading: try Self.value(from: decoder))
@@ -106,6 +109,7 @@ extension AttachmentToken: Codable {
         do { return try Value(from: decoder) } catch { throw refusal("\(error)".shortened) }
     }
 
+    /// Encodes the token as the object that `value` returns.
     public func encode(to encoder: any Encoder) throws {
         try value.encode(to: encoder)
     }

@@ -2,6 +2,9 @@
 ///
 /// Bytes become Base64 text, which decodes as a string.
 extension Value: Codable {
+    /// Decodes a value of any type.
+    ///
+    /// From a decoder other than `ValueDecoder`, a number without a fraction is an integer.
     public init(from decoder: any Decoder) throws {
         if let decoding = decoder as? Decoding {
             self = decoding.value
@@ -39,6 +42,7 @@ extension Value: Codable {
         }
     }
 
+    /// Encodes the value: an object with keys, an array without keys, all others as one value.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let object):

@@ -32,11 +32,19 @@ public struct ValueCoding: Hashable, Sendable {
 
     /// The form of a `Duration`, always an integer; a duration in between is an error.
     public enum Durations: Hashable, Sendable {
-        case nanoseconds, milliseconds, seconds
+        /// Nanoseconds, up to 292 years.
+        case nanoseconds
+        /// Milliseconds.
+        case milliseconds
+        /// Seconds.
+        case seconds
     }
 
+    /// The form of dates; ISO 8601 by default.
     public var dates: Dates
+    /// The form of decimals; numbers by default.
     public var decimals: Decimals
+    /// The form of durations; nanoseconds by default.
     public var durations: Durations
 
     /// Creates a coding; the defaults suit the query language.

@@ -115,6 +115,7 @@ public struct StoreError: Error, Equatable, Sendable {
         }
     }
 
+    /// The kind of the error, for programs that react to it.
     public var reason: Reason { details.reason }
     /// The description of the error, without its location.
     public var message: String { details.message }

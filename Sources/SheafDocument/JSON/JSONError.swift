@@ -14,6 +14,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case invalidText
         /// A character that must be escaped.
         case controlCharacter(UInt8)
+        /// A backslash that begins no escape sequence.
         case invalidEscape
         /// A number exceeds the range of floats.
         case numberTooLarge
@@ -23,6 +24,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case tooLong(limit: Int)
     }
 
+    /// The kind of the error.
     public let reason: Reason
     /// Offset in bytes from the start of the text.
     public let offset: Int
@@ -41,6 +43,7 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
+    /// The line, the column and an explanation.
     public var description: String {
         "line \(line), column \(column): \(explanation)"
     }

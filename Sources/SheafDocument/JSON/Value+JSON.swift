@@ -30,5 +30,6 @@ extension Value {
 }
 
 extension Value: CustomStringConvertible {
+    /// The value as JSON, without spaces.
     public var description: String { json }
 }

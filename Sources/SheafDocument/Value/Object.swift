@@ -6,9 +6,12 @@ import SheafBytes
 public struct Object: Sendable {
     /// A name and its value.
     public struct Field: Sendable {
+        /// The name, which is unique in its object.
         public let name: String
+        /// The value, which may be null.
         public var value: Value
 
+        /// Creates a field, which is in no object yet.
         public init(_ name: String, _ value: Value) {
             self.name = name
             self.value = value
@@ -112,8 +115,11 @@ extension Object: ExpressibleByDictionaryLiteral {
 }
 
 extension Object: RandomAccessCollection {
+    /// The position of the first field, which is 0.
     public var startIndex: Int { 0 }
+    /// The position after the last field, which is the number of fields.
     public var endIndex: Int { fields.count }
+    /// The field at a position in the order of names.
     public subscript(index: Int) -> Field { fields[index] }
 }
 

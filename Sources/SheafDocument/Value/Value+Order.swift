@@ -4,10 +4,12 @@
 /// Integers and floats are compared numerically. Negative zero equals zero; NaN is greater than all
 /// numbers, and equals itself.
 extension Value: Comparable, Hashable {
+    /// Whether two values are equal; 1 equals 1.0, and NaN equals itself.
     public static func == (left: Value, right: Value) -> Bool {
         left.compare(right) == 0
     }
 
+    /// Whether a value precedes another one in the order of `ORDER BY`.
     public static func < (left: Value, right: Value) -> Bool {
         left.compare(right) < 0
     }
@@ -50,6 +52,7 @@ extension Value: Comparable, Hashable {
         }
     }
 
+    /// Hashes the value; equal integers and floats have equal hashes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind.rawValue)
         switch self {
@@ -74,20 +77,24 @@ extension Value: Comparable, Hashable {
 }
 
 extension Object: Hashable {
+    /// Whether two objects have the same names with equal values.
     public static func == (left: Object, right: Object) -> Bool {
         left.elementsEqual(right)
     }
 
+    /// Hashes names and values in the order of names.
     public func hash(into hasher: inout Hasher) {
         for field in self { hasher.combine(field) }
     }
 }
 
 extension Object.Field: Hashable {
+    /// Whether the names have the same bytes and the values are equal.
     public static func == (left: Self, right: Self) -> Bool {
         UTF8Order.compare(left.name, right.name) == 0 && left.value == right.value
     }
 
+    /// Hashes the bytes of the name, and the value.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(text: name)
         hasher.combine(value)

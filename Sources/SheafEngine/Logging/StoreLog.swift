@@ -11,8 +11,18 @@ import SheafSystem
 public struct StoreLog: Sendable {
     /// The severity of a message.
     public enum Level: Int, CaseIterable, Comparable, Sendable {
-        case trace, debug, info, warning, error
+        /// The least severe level, which includes all messages.
+        case trace
+        /// A detail for diagnosis, such as a transaction that begins to take long.
+        case debug
+        /// A normal event, such as the opening of a store.
+        case info
+        /// A problem that no call throws, such as a failed collection of tombstones.
+        case warning
+        /// A failure, or a transaction that has blocked other writers for long.
+        case error
 
+        /// Whether the left level is less severe than the right one.
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
@@ -52,6 +62,7 @@ public struct StoreLog: Sendable {
 }
 
 extension StoreLog.Level: CustomStringConvertible {
+    /// The name of the level in lower case.
     public var description: String {
         switch self {
         case .trace: "trace"

@@ -6,8 +6,8 @@ public import SheafTransport
 
 /// A local write that a peer refuses for lack of rights.
 ///
-/// ``PeerSync/wait(for:on:)`` throws it. The local document is unchanged until it is reverted or
-/// overwritten:
+/// ``PeerSync/wait(for:on:)-(Int64,_)`` throws it. The local document is unchanged until it is
+/// reverted or overwritten:
 ///
 ///     do {
 ///         try await peer.sync.wait(for: commit, on: server)

@@ -16,6 +16,7 @@ public struct DocumentChecksum: Hashable, Sendable {
 }
 
 extension DocumentChecksum: CustomStringConvertible {
+    /// The number of documents and the sum in hexadecimal, equal only for equal checksums.
     public var description: String {
         func digits(_ half: UInt64) -> String {
             let text = String(half, radix: 16)

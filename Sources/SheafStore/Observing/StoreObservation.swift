@@ -14,6 +14,7 @@ import SheafStorage
 /// `break`, it is canceled when the sequence is released. Only one loop at a time can iterate over
 /// the sequence.
 public struct StoreObservation: AsyncSequence, Sendable {
+    /// The result after a change, or the current one at first.
     public typealias Element = QueryResult
 
     /// The observer of the sequence; canceling it ends the sequence.
@@ -23,6 +24,7 @@ public struct StoreObservation: AsyncSequence, Sendable {
         self.observer = observer
     }
 
+    /// Returns an iterator; only one at a time receives results.
     public func makeAsyncIterator() -> Iterator { Iterator(observer) }
 
     /// An iterator that waits for each result.

@@ -91,9 +91,12 @@ extension QueryResult {
             self.storage = storage
         }
 
+        /// The position of the first row, which is 0.
         public var startIndex: Int { 0 }
+        /// The position after the last row, which is the number of rows.
         public var endIndex: Int { storage.count }
 
+        /// The row at a position, which is decoded when its fields are read.
         public subscript(index: Int) -> QueryResultItem {
             precondition(index >= 0 && index < storage.count, "The result has no row \(index).")
             return QueryResultItem(storage, index)

@@ -37,6 +37,7 @@ public struct StoreOptions: Sendable {
     /// In strict mode undeclared fields are registers, and an embedded object is one unit.
     public var isStrict = false
 
+    /// Creates options; by default, writes are durable and nothing is logged.
     public init(
         durability: Durability = .full, isReadOnly: Bool = false, log: StoreLog? = nil
     ) {

@@ -20,6 +20,7 @@ public struct TransactionInfo: Hashable, Sendable {
     public let id: String
     /// The purpose of the transaction, shown in messages.
     public let hint: String?
+    /// Whether the transaction refuses statements that write.
     public let isReadOnly: Bool
 
     package init(id: String, hint: String?, isReadOnly: Bool) {
@@ -35,6 +36,7 @@ public struct TransactionInfo: Hashable, Sendable {
 /// changes of earlier ones. A statement that fails changes nothing, and the transaction continues
 /// if the error is caught.
 public final class StoreTransaction: Sendable {
+    /// The identity of the transaction in messages.
     public let info: TransactionInfo
     let store: Store
     /// The transaction in whose block this one began, possibly of another store.

@@ -19,9 +19,11 @@ public struct StoredAttachment: Sendable {
         self.store = store
     }
 
+    /// The hash of the file, which identifies it on all peers.
     public var id: AttachmentID { token.id }
     /// Length of the file in bytes.
     public var length: Int { token.length }
+    /// Texts that were stored with the file, such as a name or a media type.
     public var metadata: [String: String] { token.metadata }
 
     /// Returns all bytes of the file, if there are at most `maximumDataLength`.

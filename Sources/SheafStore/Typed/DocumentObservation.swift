@@ -9,8 +9,11 @@ public struct DocumentList<Document: Sendable>: RandomAccessCollection, Sendable
     /// the query had to run again.
     public let changes: Diff?
 
+    /// The position of the first document, which is 0.
     public var startIndex: Int { documents.startIndex }
+    /// The position after the last document, which is the number of documents.
     public var endIndex: Int { documents.endIndex }
+    /// The document at a position.
     public subscript(index: Int) -> Document { documents[index] }
 }
 
@@ -19,6 +22,7 @@ public struct DocumentList<Document: Sendable>: RandomAccessCollection, Sendable
 /// It is a `StoreObservation` whose rows are decoded: after a change, only the documents that
 /// differ. An invalid condition is thrown by the first iteration, and so is an error of decoding.
 public struct DocumentObservation<Document: Decodable & Sendable>: AsyncSequence, Sendable {
+    /// The documents after a change, or the current ones at first.
     public typealias Element = DocumentList<Document>
 
     private let results: Result<StoreObservation, any Error>
@@ -31,6 +35,7 @@ public struct DocumentObservation<Document: Decodable & Sendable>: AsyncSequence
         self.results = results
     }
 
+    /// Returns an iterator; only one at a time receives lists.
     public func makeAsyncIterator() -> Iterator {
         Iterator(results.map { $0.makeAsyncIterator() }, collection)
     }
