@@ -22,6 +22,8 @@ extension SystemParameters {
         case "transaction_trace_interval_ms": "milliseconds between two logs of a transaction"
         case "transaction_wait_limit_ms":
             "milliseconds that a writer waits for one transaction"
+        case "subscription_clock_interval_ms":
+            "milliseconds after which subscriptions with clock() are renewed"
         case "live_query_system_collection_refresh_interval":
             "milliseconds between two results of an observed system collection"
         default: ""

@@ -48,6 +48,9 @@ package struct SystemParameters: Sendable {
         Parameter(
             name: "live_query_system_collection_refresh_interval", kind: .integer(from: 1),
             defaultValue: 500),
+        Parameter(
+            name: "subscription_clock_interval_ms", kind: .integer(from: 1_000),
+            defaultValue: 60_000),
         Parameter(name: "rotating_log_file_max_size_mb", kind: .ignored, defaultValue: 1),
         Parameter(name: "rotating_log_file_max_age_h", kind: .ignored, defaultValue: 24),
         Parameter(name: "rotating_log_file_max_files_on_disk", kind: .ignored, defaultValue: 15),
@@ -91,6 +94,9 @@ package struct SystemParameters: Sendable {
     /// The peers with which collections are synchronized.
     package private(set) var syncScopes = SyncScopes()
 
+    /// The interval at which subscriptions that read `clock()` are renewed.
+    package private(set) var subscriptionClockNanoseconds: UInt64 = 60_000_000_000
+
     /// Creates the parameters of a newly opened store.
     package init(isStrict: Bool = false) {
         initialStrictMode = .bool(isStrict)
@@ -120,6 +126,8 @@ package struct SystemParameters: Sendable {
             min(integer("transaction_wait_limit_ms"), 366 * 86_400_000))
         systemRefreshMilliseconds = min(
             integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)
+        subscriptionClockNanoseconds =
+            UInt64(min(integer("subscription_clock_interval_ms"), 366 * 86_400_000)) * 1_000_000
         restrictsSubscriptions = (try? value("dql_restrict_subscriptions")) != .bool(false)
         syncScopes = SyncScopes()
         if case .object(let object)? = changed["user_collection_sync_scopes"],

@@ -144,14 +144,14 @@ public final class PeerSync: Sendable {
 
     /// Returns a checksum of the local documents that match a subscription.
     public func checksum(of subscription: SyncSubscription) throws -> DocumentChecksum {
-        try checksum(of: [subscription.checked])
+        try checksum(of: [subscription.checked.renewed(at: now, store.queries)])
     }
 
     /// Returns a checksum of a subscription's local documents; `stop` cancels the evaluation.
     package func checksum(
         of subscription: SyncSubscription, until stop: EvaluationStop
     ) throws -> DocumentChecksum {
-        try checksum(of: [subscription.checked], until: stop)
+        try checksum(of: [subscription.checked.renewed(at: now, store.queries)], until: stop)
     }
 
     private func checksum(
@@ -165,13 +165,16 @@ public final class PeerSync: Sendable {
         }
     }
 
+    /// The current time in milliseconds since 1970.
+    private var now: UInt64 { store.queries.options.clock.wallMilliseconds() }
+
     private func check(
         _ query: DQL, _ arguments: QueryArguments
     ) throws(StoreError) -> SubscriptionQuery {
         try SubscriptionQuery(
             try store.queries.statement(query), try query.bind(arguments), store.queries,
             isRestricted: store.queries.parameters.values.restrictsSubscriptions,
-            isStrict: store.queries.parameters.values.isStrict)
+            isStrict: store.queries.parameters.values.isStrict, at: now)
     }
 }
 
@@ -193,7 +196,7 @@ public final class SyncSubscription: Sendable {
     }
 
     /// The text of the query.
-    public var query: String { checked.statement.text }
+    public var query: String { checked.text }
 
     /// Ends the subscription; further calls have no effect.
     public func cancel() {

@@ -4,6 +4,10 @@ import SheafSync
 /// The subscription of this peer, and its cursors at remote peers.
 struct LocalSubscriptions {
     var queries: [SubscriptionQuery] = []
+    /// The queries as they were requested, if some of them depend on the current time.
+    var windows: [SubscriptionQuery] = []
+    /// The time at which the queries are renewed; nil if none depends on the current time.
+    var renewal: UInt64?
     /// The queries in their wire form.
     var wire: [SubscribedQuery] = []
     var matcher: SubscriptionMatcher?

@@ -17,17 +17,38 @@ package struct SubscriptionQuery: Sendable {
     let isDecidedByID: Bool
     /// The query as sent to other peers.
     package let wire: SubscribedQuery
+    /// The query before the time of `clock()` was fixed; nil if it does not read it.
+    private let window: Window?
+
+    private struct Window: Sendable {
+        let statement: Statement
+        let isRestricted: Bool
+        let isStrict: Bool
+    }
+
+    /// Whether the query depends on the current time, so that it must be renewed.
+    package var isWindow: Bool { window != nil }
+
+    /// The text of the query, as it was registered.
+    package var text: String { (window?.statement ?? statement).text }
 
     /// Creates a query from a statement; throws an error that names the unsupported part, if any.
     ///
     /// The strictness becomes part of the sent text, so that both peers select the same documents
     /// regardless of their `dql_strict_mode`. With `isRestricted`, ORDER BY and LIMIT are rejected
-    /// (`dql_restrict_subscriptions`).
+    /// (`dql_restrict_subscriptions`). `clock()` becomes `time`, in milliseconds since 1970; without
+    /// a time it is refused.
     package init(
-        _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
-        isRestricted: Bool = false, isStrict: Bool = false
+        _ original: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
+        isRestricted: Bool = false, isStrict: Bool = false, at time: UInt64? = nil
     ) throws(StoreError) {
-        let statement = try statement.fixed(isStrict: isStrict)
+        var statement = try original.fixed(isStrict: isStrict)
+        if let time, let fixed = try statement.fixed(clockAt: time) {
+            window = Window(statement: original, isRestricted: isRestricted, isStrict: isStrict)
+            statement = fixed
+        } else {
+            window = nil
+        }
         guard case .select(let select) = statement.body else {
             throw Self.refusal("a subscription must be a SELECT statement", statement)
         }
@@ -50,12 +71,23 @@ package struct SubscriptionQuery: Sendable {
                 "\(collection) is a system collection, which is not replicated", statement)
         case .collections:
             throw Self.refusal(
-                "a subscription cannot depend on the current time; pass a time as an argument",
-                statement)
+                "a condition of another peer, or of a right, cannot depend on the current time; "
+                    + "pass a time as an argument", statement)
         }
         wire = try Self.wire(statement, arguments)
         var tally = SubscriptionTally()
         try tally.add(self)
+    }
+
+    /// Returns the query with another time in place of `clock()`.
+    ///
+    /// A query without it, or one that has become invalid, is returned unchanged.
+    package func renewed(at time: UInt64, _ queries: QueryEngine) -> SubscriptionQuery {
+        guard let window else { return self }
+        let renewed = try? SubscriptionQuery(
+            window.statement, arguments, queries, isRestricted: window.isRestricted,
+            isStrict: window.isStrict, at: time)
+        return renewed ?? self
     }
 
     /// Decodes a query that another peer subscribes to.

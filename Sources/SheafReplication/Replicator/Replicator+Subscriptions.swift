@@ -12,7 +12,30 @@ import SheafSync
 /// does not is delayed by the other side, and finally disconnected.
 extension Replicator {
     /// Replaces the subscription of this peer.
+    ///
+    /// Queries that read `clock()` are subscribed to with a fixed time, which is renewed after each
+    /// `subscription_clock_interval_ms`: both peers must select the same documents.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
+        let isWindow = queries.contains(where: \.isWindow)
+        subscriptions.windows = isWindow ? queries : []
+        subscriptions.renewal =
+            isWindow ? now + self.queries.parameters.values.subscriptionClockNanoseconds : nil
+        let wall = wallMilliseconds
+        try replaceSubscription(with: queries.map { $0.renewed(at: wall, self.queries) })
+    }
+
+    /// Renews the time of the queries that read `clock()`, if it is due.
+    func renewWindowsIfDue() {
+        guard let renewal = subscriptions.renewal, renewal <= now else { return }
+        do throws(StoreError) { try subscribe(subscriptions.windows) } catch {
+            // The same queries were accepted before.
+            subscriptions.renewal = nil
+        }
+    }
+
+    private func replaceSubscription(
+        with queries: [SubscriptionQuery]
+    ) throws(StoreError) {
         var tally = SubscriptionTally()
         for query in queries { try tally.add(query) }
         // A query that another one covers would cost the remote peer time without a benefit.

@@ -189,6 +189,7 @@ package final class Replicator {
             sendPositionIfDue(connection)
             settle(connection)
         }
+        renewWindowsIfDue()
         continueSending()
         checkQuarantine()
         tickTransfer()
@@ -214,7 +215,9 @@ package final class Replicator {
             ].compactMap { $0 }.min()
         }
         return
-            (deadlines + [transferDeadline, mesh.deadline, quarantineDeadline].compactMap { $0 })
+            (deadlines
+            + [transferDeadline, mesh.deadline, quarantineDeadline, subscriptions.renewal]
+            .compactMap { $0 })
             .min()
     }
 

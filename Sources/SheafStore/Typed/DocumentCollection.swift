@@ -125,7 +125,7 @@ extension StoreTransaction {
 extension DocumentCollection where Document: Decodable {
     /// Returns the document with an id; nil if there is none.
     ///
-    /// It neither parses nor plans a statement, and is not in `system:completed_requests`.
+    /// It neither parses nor plans a statement, and is not in `system:request_history`.
     public nonisolated(nonsending) func get(_ id: String) async throws -> Document? {
         try await get(id: .string(id))
     }
