@@ -2,6 +2,7 @@ import SheafEngine
 import SheafQuery
 public import SheafReplication
 public import SheafStatements
+import SheafStorage
 package import SheafSystem
 import SheafTransport
 import Synchronization
@@ -91,7 +92,8 @@ public final class PeerSync: Sendable {
     ///         "SELECT * FROM cars WHERE color = :color", ["color": "red"])
     ///
     /// The query is `SELECT * FROM` a collection, with an optional `WHERE`; `ORDER BY` and `LIMIT`
-    /// are allowed if `dql_restrict_subscriptions` is false. The subscription lasts until it is
+    /// are allowed if `dql_restrict_subscriptions` is false. A `WHERE` with `clock()` is a sliding
+    /// window, renewed after each `subscription_clock_interval_ms`. The subscription lasts until it is
     /// canceled or the peer is closed, even if the returned handle is released: it describes what
     /// the peer replicates, not what a caller reads. Received documents are kept.
     @discardableResult
@@ -144,14 +146,14 @@ public final class PeerSync: Sendable {
 
     /// Returns a checksum of the local documents that match a subscription.
     public func checksum(of subscription: SyncSubscription) throws -> DocumentChecksum {
-        try checksum(of: [subscription.checked.renewed(at: now, store.queries)])
+        try checksum(of: [try subscription.checked.renewed(at: now, store.queries)])
     }
 
     /// Returns a checksum of a subscription's local documents; `stop` cancels the evaluation.
     package func checksum(
         of subscription: SyncSubscription, until stop: EvaluationStop
     ) throws -> DocumentChecksum {
-        try checksum(of: [subscription.checked.renewed(at: now, store.queries)], until: stop)
+        try checksum(of: [try subscription.checked.renewed(at: now, store.queries)], until: stop)
     }
 
     private func checksum(

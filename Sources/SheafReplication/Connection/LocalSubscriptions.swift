@@ -4,10 +4,14 @@ import SheafSync
 /// The subscription of this peer, and its cursors at remote peers.
 struct LocalSubscriptions {
     var queries: [SubscriptionQuery] = []
-    /// The queries as they were requested, if some of them depend on the current time.
-    var windows: [SubscriptionQuery] = []
-    /// The time at which the queries are renewed; nil if none depends on the current time.
-    var renewal: UInt64?
+    /// All requested queries, including those that other queries cover.
+    var requested: [SubscriptionQuery] = []
+    /// Whether some queries depend on the current time.
+    var hasWindows = false
+    /// The time of the last scheduled renewal of these queries; nil before the first tick.
+    var renewedAt: UInt64?
+    /// The wall time for which these queries are evaluated, in milliseconds.
+    var wallMilliseconds: UInt64 = 0
     /// The queries in their wire form.
     var wire: [SubscribedQuery] = []
     var matcher: SubscriptionMatcher?

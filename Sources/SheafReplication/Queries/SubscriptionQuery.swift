@@ -24,6 +24,10 @@ package struct SubscriptionQuery: Sendable {
         let statement: Statement
         let isRestricted: Bool
         let isStrict: Bool
+        /// The query as it was requested, and its arguments.
+        let requested: SubscribedQuery
+        /// The bounds that depend on the time, if all of them are lower bounds; nil otherwise.
+        let lowerBounds: [Value]?
     }
 
     /// Whether the query depends on the current time, so that it must be renewed.
@@ -42,13 +46,9 @@ package struct SubscriptionQuery: Sendable {
         _ original: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
         isRestricted: Bool = false, isStrict: Bool = false, at time: UInt64? = nil
     ) throws(StoreError) {
-        var statement = try original.fixed(isStrict: isStrict)
-        if let time, let fixed = try statement.fixed(clockAt: time) {
-            window = Window(statement: original, isRestricted: isRestricted, isStrict: isStrict)
-            statement = fixed
-        } else {
-            window = nil
-        }
+        let strict = try original.fixed(isStrict: isStrict)
+        let fixed = if let time { try strict.fixed(clockAt: time) } else { nil as Statement? }
+        let statement = fixed ?? strict
         guard case .select(let select) = statement.body else {
             throw Self.refusal("a subscription must be a SELECT statement", statement)
         }
@@ -75,19 +75,45 @@ package struct SubscriptionQuery: Sendable {
                     + "pass a time as an argument", statement)
         }
         wire = try Self.wire(statement, arguments)
+        if fixed == nil {
+            window = nil
+        } else {
+            window = Window(
+                statement: original, isRestricted: isRestricted, isStrict: isStrict,
+                requested: try Self.wire(strict, arguments),
+                lowerBounds: try queries.makeRun(statement, arguments).lowerBounds(
+                    dependingOnClockIn: strict))
+        }
         var tally = SubscriptionTally()
         try tally.add(self)
     }
 
-    /// Returns the query with another time in place of `clock()`.
-    ///
-    /// A query without it, or one that has become invalid, is returned unchanged.
-    package func renewed(at time: UInt64, _ queries: QueryEngine) -> SubscriptionQuery {
+    /// Returns the query with another time in place of `clock()`, if it reads the clock.
+    package func renewed(
+        at time: UInt64, _ queries: QueryEngine
+    ) throws(StoreError) -> SubscriptionQuery {
         guard let window else { return self }
-        let renewed = try? SubscriptionQuery(
+        return try SubscriptionQuery(
             window.statement, arguments, queries, isRestricted: window.isRestricted,
             isStrict: window.isStrict, at: time)
-        return renewed ?? self
+    }
+
+    /// Whether the documents of each query match one of `others`, as far as the texts show.
+    static func areCovered(
+        _ queries: [SubscriptionQuery], by others: [SubscriptionQuery]
+    ) -> Bool {
+        let known = Set(others.map(\.wire))
+        var bounds: [SubscribedQuery: [Value]] = [:]
+        for other in others {
+            if let window = other.window { bounds[window.requested] = window.lowerBounds }
+        }
+        return queries.allSatisfy { query in
+            if known.contains(query.wire) { return true }
+            guard let window = query.window, query.limit == nil, let new = window.lowerBounds,
+                let old = bounds[window.requested], new.count == old.count
+            else { return false }
+            return zip(old, new).allSatisfy { $0.kind == $1.kind && $0 <= $1 }
+        }
     }
 
     /// Decodes a query that another peer subscribes to.

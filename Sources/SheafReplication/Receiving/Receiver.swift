@@ -47,6 +47,10 @@ struct Receiver {
     var rankCheck: RankCheck?
     /// The subscription that the rate limiter delays.
     var delayedSubscription: DelayedSubscription?
+    /// The subscription in effect on this connection; nil if it is the current one.
+    var former: LocalSubscriptions?
+    /// Whether the current subscription is sent as soon as the received batches are written.
+    var awaitsRenewal = false
     /// Factor by which a reconciliation exceeds the LIMIT of queries.
     var rankFactor = 1
     /// Documents that must be received complete before other documents can be written.
@@ -81,7 +85,7 @@ struct Receiver {
         discardStaged()
         announced = Announced()
         rankCheck = nil
-        hasCaughtUp = false
+        (hasCaughtUp, awaitsRenewal) = (false, false)
         (retried, reconcilesQuarantine) = ([], false)
         return length
     }
@@ -89,6 +93,13 @@ struct Receiver {
     /// Discards the partially received batch.
     mutating func discardStaged() {
         (staged, stagedStamp) = (SpillBuffer(), nil)
+    }
+
+    /// Whether a new subscription discards no received documents.
+    ///
+    /// A subscription that the rate limiter delays has not been answered yet.
+    var isSettled: Bool {
+        delayedSubscription != nil || generation == 0 || (hasCaughtUp && isIdle)
     }
 
     // MARK: Batches

@@ -60,6 +60,9 @@ extension Replicator {
         }
         if connection.sender?.isReviewDue == true { reviewUnsendable(on: connection) }
         recordSynced(connection)
+        if connection.receiver.awaitsRenewal, connection.receiver.isSettled {
+            renewSubscription(connection)
+        }
     }
 
     private func perform(_ effect: SyncSession.Effect, of connection: Connection) {

@@ -29,7 +29,8 @@ extension Replicator {
             connection: connection.number, nonce: connection.nonce,
             access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
             evaluationStop: evaluationStop,
-            subscriptions: subscriptions, refusals: refusals, key: key,
+            subscriptions: connection.receiver.former ?? subscriptions, refusals: refusals,
+            key: key,
             syncedUpTo: peers[key]?.syncedUpTo ?? 0, listed: connection.receiver.listed)
     }
 

@@ -13,45 +13,38 @@ import SheafSync
 extension Replicator {
     /// Replaces the subscription of this peer.
     ///
-    /// Queries that read `clock()` are subscribed to with a fixed time, which is renewed after each
-    /// `subscription_clock_interval_ms`: both peers must select the same documents.
+    /// Queries that read `clock()` are sent with a fixed time (`Replicator+Windows.swift`).
     package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
-        let isWindow = queries.contains(where: \.isWindow)
-        subscriptions.windows = isWindow ? queries : []
-        subscriptions.renewal =
-            isWindow ? now + self.queries.parameters.values.subscriptionClockNanoseconds : nil
-        let wall = wallMilliseconds
-        try replaceSubscription(with: queries.map { $0.renewed(at: wall, self.queries) })
-    }
-
-    /// Renews the time of the queries that read `clock()`, if it is due.
-    func renewWindowsIfDue() {
-        guard let renewal = subscriptions.renewal, renewal <= now else { return }
-        do throws(StoreError) { try subscribe(subscriptions.windows) } catch {
-            // The same queries were accepted before.
-            subscriptions.renewal = nil
-        }
-    }
-
-    private func replaceSubscription(
-        with queries: [SubscriptionQuery]
-    ) throws(StoreError) {
-        var tally = SubscriptionTally()
-        for query in queries { try tally.add(query) }
-        // A query that another one covers would cost the remote peer time without a benefit.
-        let queries = SubscriptionQuery.effective(queries)
-        let wire = queries.map(\.wire)
-        guard wire != subscriptions.wire else { return }
-        let known = Set(subscriptions.wire)
-        let isWider = !wire.allSatisfy { known.contains($0) }
-        subscriptions.wire = wire
-        subscriptions.queries = queries
-        subscriptions.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
-        if isWider { subscriptions.epoch += 1 }
+        guard try replaceSubscription(with: queries) else { return }
         for connection in orderedConnections where connection.session.isOpen {
             renewSubscription(connection)
         }
         pump()
+    }
+
+    /// Replaces the queries, but does not send them; returns false if they are the same.
+    func replaceSubscription(with requested: [SubscriptionQuery]) throws(StoreError) -> Bool {
+        let wall = wallMilliseconds
+        var renewed: [SubscriptionQuery] = []
+        var tally = SubscriptionTally()
+        for query in requested {
+            renewed.append(try query.renewed(at: wall, self.queries))
+            try tally.add(renewed[renewed.count - 1])
+        }
+        // A query that another one covers would cost the remote peer time without a benefit.
+        let queries = SubscriptionQuery.effective(renewed)
+        let wire = queries.map(\.wire)
+        let isWider = !SubscriptionQuery.areCovered(queries, by: subscriptions.queries)
+        subscriptions.wallMilliseconds = wall
+        subscriptions.requested = renewed
+        subscriptions.hasWindows = renewed.contains(where: \.isWindow)
+        if !subscriptions.hasWindows { subscriptions.renewedAt = nil }
+        guard wire != subscriptions.wire else { return false }
+        subscriptions.wire = wire
+        subscriptions.queries = queries
+        subscriptions.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
+        if isWider { subscriptions.epoch += 1 }
+        return true
     }
 
     /// Requests again the evicted documents that match the subscription.
@@ -78,6 +71,8 @@ extension Replicator {
             }
         }
         guard isConcerned else { return }
+        // Documents that have left a window since its last renewal must not be requested again.
+        fixWindows()
         subscriptions.epoch += 1
         subscriptions.evictionCount += 1
         for connection in orderedConnections
@@ -102,6 +97,9 @@ extension Replicator {
 
     func sendSubscription(_ connection: Connection, complete: [DocumentAddress]) {
         guard let hello = connection.session.remote, connection.session.isOpen else { return }
+        // The time of the last eviction must not show.
+        if connection.isLimited { fixWindows() }
+        connection.receiver.former = nil
         // Collections that are not shared are not requested.
         let shared = subscriptions.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
         var cursor: Cursor?

@@ -216,7 +216,7 @@ package final class Replicator {
         }
         return
             (deadlines
-            + [transferDeadline, mesh.deadline, quarantineDeadline, subscriptions.renewal]
+            + [transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline]
             .compactMap { $0 })
             .min()
     }

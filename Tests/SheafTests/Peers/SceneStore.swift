@@ -102,7 +102,8 @@ final class SceneStore {
     func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
         try texts.map { text in
             try SubscriptionQuery(
-                try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries)
+                try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries,
+                at: queries.options.clock.wallMilliseconds())
         }
     }
 }
