@@ -93,9 +93,9 @@ public final class PeerSync: Sendable {
     ///
     /// The query is `SELECT * FROM` a collection, with an optional `WHERE`; `ORDER BY` and `LIMIT`
     /// are allowed if `dql_restrict_subscriptions` is false. A `WHERE` with `clock()` is a sliding
-    /// window, renewed after each `subscription_clock_interval_ms`. The subscription lasts until it is
-    /// canceled or the peer is closed, even if the returned handle is released: it describes what
-    /// the peer replicates, not what a caller reads. Received documents are kept.
+    /// window, renewed after each `subscription_clock_interval_ms`. The subscription lasts until it
+    /// is canceled or the peer is closed, even if the returned handle is released: it describes
+    /// what the peer replicates, not what a caller reads. Received documents are kept.
     @discardableResult
     public func registerSubscription(
         _ query: DQL, _ arguments: QueryArguments = QueryArguments()

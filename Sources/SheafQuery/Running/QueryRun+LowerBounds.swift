@@ -4,8 +4,8 @@ extension QueryRun {
     /// Returns the values of the lower bounds of fields that contain `clock()` in `original`.
     ///
     /// The statement of the run is `original` with a fixed time in place of `clock()`. The result
-    /// is nil if `clock()` occurs elsewhere in its condition, or if a bound is not a text or a number.
-    /// While all other arguments are equal, higher bounds select fewer documents.
+    /// is nil if `clock()` occurs elsewhere in its condition, or if a bound is not a text or a
+    /// number. If all else is equal, higher bounds select fewer documents.
     package func lowerBounds(
         dependingOnClockIn original: Statement
     ) throws(StoreError) -> [Value]? {

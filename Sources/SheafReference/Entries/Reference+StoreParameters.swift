@@ -156,5 +156,25 @@ extension Reference {
                     "SHOW transaction_wait_limit_ms",
                     ["{\"transaction_wait_limit_ms\":30000}"])
             ]),
+        ReferenceEntry(
+            .parameter, "subscription_clock_interval_ms",
+            syntax: [
+                "ALTER SYSTEM SET subscription_clock_interval_ms = milliseconds"
+            ],
+            summary: """
+                Milliseconds after which the time of subscriptions with `clock()` is \
+                renewed; 60000 by default.
+                """,
+            details: [
+                """
+                The minimum is 1000, and values above 366 days count as 366 days. A new \
+                value applies to the interval that has begun.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SHOW subscription_clock_interval_ms",
+                    ["{\"subscription_clock_interval_ms\":60000}"])
+            ]),
     ]
 }

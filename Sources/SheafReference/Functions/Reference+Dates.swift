@@ -16,6 +16,10 @@ extension Reference {
                 All calls in one statement return the same time. For formats and zones see \
                 `date_format`.
                 """,
+                """
+                In a subscription, this peer sends the time in place of the call, and renews \
+                it after each `subscription_clock_interval_ms`.
+                """,
             ],
             examples: [
                 .value("starts_with(clock(), clock('%Y-'))", "true"),

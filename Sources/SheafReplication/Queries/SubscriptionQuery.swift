@@ -40,8 +40,8 @@ package struct SubscriptionQuery: Sendable {
     ///
     /// The strictness becomes part of the sent text, so that both peers select the same documents
     /// regardless of their `dql_strict_mode`. With `isRestricted`, ORDER BY and LIMIT are rejected
-    /// (`dql_restrict_subscriptions`). `clock()` becomes `time`, in milliseconds since 1970; without
-    /// a time it is refused.
+    /// (`dql_restrict_subscriptions`). `clock()` becomes `time`, in milliseconds since 1970;
+    /// without a time it is refused.
     package init(
         _ original: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
         isRestricted: Bool = false, isStrict: Bool = false, at time: UInt64? = nil

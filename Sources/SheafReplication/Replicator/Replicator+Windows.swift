@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStatements
 import SheafSync

@@ -99,6 +99,38 @@ struct DocumentationExampleTests {
         try await other.close()
     }
 
+    @Test func `the examples of Sliding Windows run`() async throws {
+        let network = MemoryNetwork()
+        let (key, otherKey) = (PeerKey.random(), PeerKey.random())
+        let peer = try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "orders", key: key, transports: [network.transport(for: key)]))
+        let other = try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "orders", key: otherKey, transports: [network.transport(for: otherKey)])
+        )
+        try peer.sync.registerSubscription(
+            "SELECT * FROM orders WHERE created > date_sub(clock(), 'hour', 24)")
+        try await peer.store.execute("ALTER SYSTEM SET subscription_clock_interval_ms = 10000")
+        for sync in [peer.sync, other.sync] { try sync.start() }
+        let written = try await other.store.execute(
+            """
+            INSERT INTO orders DOCUMENTS ({ '_id': 'new', 'created': clock() }),
+                ({ '_id': 'old', 'created': date_sub(clock(), 'hour', 25) })
+            """)
+        try await other.sync.wait(for: try #require(written.commitID), on: key)
+        try await peer.store.execute(
+            "EVICT FROM orders WHERE created <= date_sub(clock(), 'hour', 24)")
+        let recent = try await peer.store.execute(
+            "SELECT * FROM orders WHERE created > date_sub(clock(), 'hour', 24) ORDER BY created")
+        #expect(recent.items.count == 1)
+        let all = try await peer.store.execute("SELECT * FROM orders")
+        #expect(all.items.count == 1)
+        #expect(peer.sync.subscriptions[0].query.contains("clock()"))
+        try await peer.close()
+        try await other.close()
+    }
+
     @Test func `the examples of Refused Writes run`() async throws {
         let network = MemoryNetwork()
         let (key, server) = (PeerKey.random(), PeerKey.random())

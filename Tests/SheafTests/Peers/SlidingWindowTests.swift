@@ -27,7 +27,7 @@ struct SlidingWindowTests {
             """
             INSERT INTO cars DOCUMENTS
                 ({'_id': :id, 'at': date_add(clock(), 'second', :seconds), 'n': 1})
-            """, ["id": .string(id), "seconds": .integer(Int64(seconds))])
+            """, ["id": id, "seconds": seconds])
     }
 
     private func ids(_ scene: DocumentScene, _ number: Int) throws -> [String] {
