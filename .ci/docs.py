@@ -12,8 +12,8 @@ import sys
 
 
 def graphs(folder):
-    return {path: json.loads(path.read_text())
-            for path in sorted(pathlib.Path(folder).glob("*.symbols.json"))}
+    return [json.loads(path.read_text())
+            for path in sorted(pathlib.Path(folder).glob("*.symbols.json"))]
 
 
 def add(folder, others):
@@ -21,7 +21,7 @@ def add(folder, others):
     graph = json.loads(path.read_text())
     known = {symbol["identifier"]["precise"] for symbol in graph["symbols"]}
     relations = {json.dumps(relation, sort_keys=True) for relation in graph["relationships"]}
-    for other in graphs(others).values():
+    for other in graphs(others):
         graph["symbols"] += [
             symbol for symbol in other["symbols"]
             if symbol["identifier"]["precise"] not in known]
@@ -33,7 +33,7 @@ def add(folder, others):
 
 
 def comments(folder):
-    for graph in graphs(folder).values():
+    for graph in graphs(folder):
         for symbol in graph["symbols"]:
             # The compiler synthesizes members such as `init(rawValue:)`, which have no location.
             location = symbol.get("location")
@@ -46,7 +46,10 @@ def comments(folder):
 
 
 def topics(folder):
-    for path in sorted(pathlib.Path(folder).glob("*.json")):
+    pages = sorted(pathlib.Path(folder).glob("*.json"))
+    if not pages:
+        yield f"{folder} has no landing page"
+    for path in pages:
         page = json.loads(path.read_text())
         for section in page.get("topicSections", []):
             if section.get("generated"):
