@@ -54,8 +54,9 @@ extension Replicator {
         recordSynced(connection)
     }
 
-    /// Records that a peer has all documents of its subscription up to the acknowledged commit, once
-    /// those that it refuses are known.
+    /// Records that a peer has all documents of its subscription up to the acknowledged commit.
+    ///
+    /// It waits until the documents that this peer may not send are known.
     func recordSynced(_ connection: Connection) {
         let commit = connection.acknowledged
         guard commit > 0, connection.knowsRefusals else { return }
