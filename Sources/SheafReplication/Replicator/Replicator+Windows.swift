@@ -33,8 +33,9 @@ extension Replicator {
         }
         guard renewedAt + windowNanoseconds <= now else { return }
         subscriptions.renewedAt = now
-        guard fixWindows() else { return }
-        for connection in orderedConnections where connection.session.isOpen {
+        fixWindows()
+        for connection in orderedConnections
+        where connection.session.isOpen && connection.receiver.former != nil {
             if connection.receiver.isSettled {
                 renewSubscription(connection)
             } else {
@@ -45,25 +46,22 @@ extension Replicator {
 
     /// Sets the time of the queries that read `clock()` to the current one.
     ///
-    /// Returns whether the queries have changed. Open connections keep the former ones until they
-    /// are subscribed again.
-    @discardableResult
-    func fixWindows() -> Bool {
+    /// Open connections keep the former queries until they are subscribed again.
+    func fixWindows() {
         guard subscriptions.hasWindows, subscriptions.wallMilliseconds != wallMilliseconds else {
-            return false
+            return
         }
         let former = subscriptions
         do throws(StoreError) {
-            guard try replaceSubscription(with: subscriptions.requested) else { return false }
+            guard try replaceSubscription(with: subscriptions.requested) else { return }
         } catch {
             queries.log?.write(
                 .error, "the time of a subscription cannot be renewed: \(error.message)")
-            return false
+            return
         }
         for connection in orderedConnections
         where connection.session.isOpen && connection.receiver.former == nil {
             connection.receiver.former = former
         }
-        return true
     }
 }
