@@ -61,6 +61,14 @@ final class EncodingNode {
         }
     }
 
+    /// The part of its own that a field has; nil if it has none.
+    func node(named name: String) -> EncodingNode? {
+        for (index, part) in parts where fields[index].name == name {
+            if case .node(let node) = part { return node }
+        }
+        return nil
+    }
+
     func add(_ node: EncodingNode) { add(Part.node(node)) }
 
     func add(_ node: EncodingNode, named name: String) { add(Part.node(node), named: name) }

@@ -40,7 +40,7 @@ enum CodedScalar: Sendable {
                 // The description of such a date may end the process.
                 throw error(
                     date.timeIntervalSince1970,
-                    "a date must be in the years 1 to 9999, not "
+                    "a date in this form must be in the years 1 to 9999, not "
                         + "\(date.timeIntervalSince1970) seconds after 1970", path)
             }
             return value
@@ -48,8 +48,10 @@ enum CodedScalar: Sendable {
             guard let value = decimal.value(coding.decimals) else {
                 throw error(
                     decimal,
-                    "\(decimal) has more than 15 significant digits; encode it with "
-                        + "ValueCoding(decimals: .string), or as a String", path)
+                    decimal.isFinite
+                        ? "\(decimal) has more digits than a number can hold; encode it with "
+                            + "ValueCoding(decimals: .string), or as a String"
+                        : "a decimal must be finite", path)
             }
             return value
         case .duration(let duration):
@@ -100,14 +102,12 @@ extension Date {
     /// Returns the value of the date; nil outside of the years 1 to 9999.
     fileprivate func value(_ form: ValueCoding.Dates) -> Value? {
         let exact = (timeIntervalSince1970 * 1_000).rounded()
-        guard let milliseconds = Int64(exactly: exact),
-            let moment = Moment(milliseconds: milliseconds)
-        else { return nil }
+        guard let milliseconds = Int64(exactly: exact) else { return nil }
         return switch form {
-        case .iso8601: .string(moment.text)
+        case .iso8601: Moment(milliseconds: milliseconds).map { .string($0.text) }
         case .millisecondsSince1970: .integer(milliseconds)
         case .secondsSince1970: .float(Double(milliseconds) / 1_000)
-        case .secondsSince2001: .float(timeIntervalSinceReferenceDate)
+        case .secondsSince2001: .float((exact - 978_307_200_000) / 1_000)
         }
     }
 
@@ -122,7 +122,7 @@ extension Decimal {
         guard isFinite else { return nil }
         switch form {
         case .number: return number ?? literal?.number
-        case .string: return .string((number == nil ? literal ?? self : self).description)
+        case .string: return .string(description)
         }
     }
 
@@ -133,13 +133,19 @@ extension Decimal {
     private var literal: Decimal? {
         guard let float = Double(description) else { return nil }
         for float in [float, float.nextUp, float.nextDown] where Decimal(float) == self {
-            guard let decimal = Decimal(shortest: float), decimal.number != nil else { continue }
+            guard let decimal = Decimal(shortest: float), decimal.digitCount <= 15 else { continue }
             return decimal
         }
         return nil
     }
 
-    /// The integer or the nearest float; nil if the decimal has too many digits.
+    /// The number of digits from the first to the last one that is not zero.
+    private var digitCount: Int {
+        let digits = description.utf8.filter { 0x30...0x39 ~= $0 }.drop { $0 == 0x30 }
+        return digits.count - digits.reversed().prefix { $0 == 0x30 }.count
+    }
+
+    /// The integer, or the float that identifies the decimal; nil if there is none.
     private var number: Value? {
         // The text of a decimal has neither an exponent nor zeros at the end of a fraction.
         let text = description
@@ -147,9 +153,7 @@ extension Decimal {
         guard let float = Double(text), float.isFinite, Decimal(shortest: float) == self else {
             return nil
         }
-        let digits = text.utf8.filter { 0x30...0x39 ~= $0 }.drop { $0 == 0x30 }
-        let trailing = text.utf8.contains(0x2E) ? 0 : digits.reversed().prefix { $0 == 0x30 }.count
-        return digits.count - trailing <= 15 ? .float(float) : nil
+        return .float(float)
     }
 
     /// Creates the decimal with the fewest digits that rounds to a float; nil if there is none.

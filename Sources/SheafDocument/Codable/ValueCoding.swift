@@ -22,9 +22,10 @@ public struct ValueCoding: Hashable, Sendable {
     public enum Decimals: Hashable, Sendable {
         /// An integer if the decimal has no fraction, otherwise the nearest float.
         ///
-        /// At most 15 significant digits, or a 64-bit integer; more are an error. Within this limit
-        /// decoding returns the same decimal, and `=`, `<` and `ORDER BY` compare exactly. In both
-        /// forms a literal such as `19.99`, which Swift converts from the `Double`, is 19.99.
+        /// Any decimal of up to 15 significant digits, and any other that its nearest float
+        /// identifies; more digits are an error. Decoding returns the same decimal, and `=`, `<` and
+        /// `ORDER BY` compare exactly. A literal such as `19.99`, which Swift converts from a
+        /// `Double` with further digits, is stored as 19.99.
         case number
         /// A text with all digits, which the query language compares as text and does not add.
         case string

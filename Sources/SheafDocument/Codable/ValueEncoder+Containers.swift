@@ -40,8 +40,10 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func encoding(_ key: some CodingKey) -> Encoding {
+        // A second container of the same key continues the first one.
         encoding.nested(
-            { node.add($0, named: key.stringValue) }, CodingPath(encoding.path, key))
+            node.node(named: key.stringValue), { node.add($0, named: key.stringValue) },
+            CodingPath(encoding.path, key))
     }
 }
 
@@ -82,7 +84,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { next() }
 
     private func next() -> Encoding {
-        encoding.nested({ node.add($0) }, CodingPath(encoding.path, index: count))
+        encoding.nested(nil, { node.add($0) }, CodingPath(encoding.path, index: count))
     }
 }
 

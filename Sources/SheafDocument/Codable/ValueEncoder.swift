@@ -139,13 +139,16 @@ struct Encoding: Encoder {
     ///
     /// Beyond the maximum depth it returns this encoder again and discards content, so that
     /// infinite recursion ends with an error.
-    func nested(_ add: (EncodingNode) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
+    func nested(
+        _ known: EncodingNode?, _ add: (EncodingNode) -> Void, _ path: @autoclosure () -> CodingPath
+    ) -> Encoding {
         guard depth < Value.maximumDepth else {
             parent.refuse()
             return self
         }
         // The path of an element has its index, so it is computed before the child is added.
         let path = path()
+        if let known { return Encoding(known, in: self, path) }
         let inner = EncodingNode()
         add(inner)
         return Encoding(inner, in: self, path)

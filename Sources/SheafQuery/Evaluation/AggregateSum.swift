@@ -64,36 +64,32 @@ struct NumberSum: Sendable {
 /// Whether a float is one does not depend on the others, so that neither does the sum depend on the
 /// order of the rows.
 private struct DecimalSum: Sendable {
-    /// The sum, in units of 10⁻ᵖ for p decimal places; 2⁵³ · 10⁹ leaves room for 10¹³ floats.
+    /// The sum, in units of 10⁻ᵖ for p decimal places; 10¹⁵ · 10⁹ leaves room for 10¹⁴ floats.
     private(set) var sum: Int128 = 0
     private var places = 0
 
     /// One, in units of the sum.
     var unit: Int128 { Self.units[places] }
 
-    /// A float of this size, in its units, has a single nearest decimal.
-    private static let bound = 0x1p53
+    /// A decimal with fewer than 16 digits has a nearest float of its own.
+    private static let bound = 1e15
     private static let factors = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
     private static let units = factors.map { Int128($0) }
 
     /// Adds a float; returns false if it is no such decimal.
     mutating func add(_ float: Double) -> Bool {
-        var own = places
-        // Fewer places are enough if a float is too large for more of them.
-        while own > 0, abs(float) * Self.factors[own] >= Self.bound { own -= 1 }
-        while own < Self.factors.count {
+        // The fewest places are those of the decimal; with more of them, the product is rounded.
+        for own in Self.factors.indices {
             let scaled = (float * Self.factors[own]).rounded()
             guard abs(scaled) < Self.bound else { return false }
             // The division by a power of ten rounds once, as reading the decimal does.
-            if scaled / Self.factors[own] == float {
-                if own > places {
-                    sum *= Self.units[own - places]
-                    places = own
-                }
-                sum += Int128(scaled) * Self.units[places - own]
-                return true
+            guard scaled / Self.factors[own] == float else { continue }
+            if own > places {
+                sum *= Self.units[own - places]
+                places = own
             }
-            own += 1
+            sum += Int128(scaled) * Self.units[places - own]
+            return true
         }
         return false
     }

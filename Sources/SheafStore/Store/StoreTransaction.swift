@@ -117,28 +117,73 @@ public final class StoreTransaction: Sendable {
     ) throws -> WrittenDocuments {
         let queries = store.queries
         var problem: (any Error)?
+        return try writing(&problem) { (transaction, problem) throws(StoreError) in
+            try queries.execute(try queries.statement(query), in: &transaction) {
+                () throws(StoreError) in
+                try Self.input(&problem, next)
+                    .map { (arguments) throws(StoreError) in try query.bind(arguments) }
+            }
+        }
+    }
+
+    /// Inserts documents, or replaces the fields of existing ones, as one statement.
+    func upsert(
+        _ insertion: DQL, into collection: String, forEach next: () throws -> [Object]?
+    ) throws -> WrittenDocuments {
+        let queries = store.queries
+        var problem: (any Error)?
+        return try writing(&problem) { (transaction, problem) throws(StoreError) in
+            try queries.upsert(
+                try queries.statement(insertion), into: collection, in: &transaction
+            ) { () throws(StoreError) in
+                try Self.input(&problem, next)
+            }
+        }
+    }
+
+    /// Returns the next input; records an error that is none of the store.
+    private static func input<Input>(
+        _ problem: inout (any Error)?, _ next: () throws -> Input?
+    ) throws(StoreError) -> Input? {
+        do {
+            try Task.checkCancellation()
+            return try next()
+        } catch {
+            problem = error
+            throw error as? StoreError ?? StoreError(.cancelled, "\(error)")
+        }
+    }
+
+    /// Calls `body` with the open transaction; an error in `problem` is thrown instead of others.
+    private func writing(
+        _ problem: inout (any Error)?,
+        _ body: (
+            inout DocumentTransaction, inout (any Error)?
+        ) throws(StoreError) -> [Value]
+    ) throws -> WrittenDocuments {
         do throws(StoreError) {
             let ids = try phase.withLock { (phase) throws(StoreError) -> [Value] in
                 guard isOpen else { throw hasEndedError }
-                let statement = try queries.statement(query)
-                let ids = try phase.writing?.execute(statement, queries) { () throws(StoreError) in
-                    do {
-                        try Task.checkCancellation()
-                        return try next().map { (arguments) throws(StoreError) in
-                            try query.bind(arguments)
-                        }
-                    } catch {
-                        problem = error
-                        throw error as? StoreError ?? StoreError(.cancelled, "\(error)")
-                    }
-                }
-                guard let ids else { throw readOnlyError }
-                return ids
+                guard phase.writing != nil else { throw readOnlyError }
+                return try phase.writing?.call(body, &problem) ?? []
             }
             return WrittenDocuments(ids, .of(commitCell))
         } catch {
             throw problem ?? (error.reason == .cancelled ? CancellationError() : error)
         }
+    }
+
+    /// Turns `old` into `new` within a document; returns nil if the document does not exist.
+    func replace(
+        _ id: Value, in collection: String, from old: Object, to new: Object
+    ) throws(StoreError) -> WrittenDocuments? {
+        let queries = store.queries
+        let isChanged = try phase.withLock { (phase) throws(StoreError) -> Bool? in
+            guard isOpen else { throw hasEndedError }
+            guard phase.writing != nil else { throw readOnlyError }
+            return try phase.writing?.replace(id, in: collection, from: old, to: new, queries)
+        }
+        return isChanged.map { WrittenDocuments($0 ? [id] : [], .of(commitCell)) }
     }
 
     private var readOnlyError: StoreError {
@@ -198,11 +243,21 @@ extension DocumentTransaction {
         try queries.execute(statement, arguments, in: &self, commitCell)
     }
 
-    /// Runs an inserting statement once for each of several arguments, in place.
-    fileprivate mutating func execute(
-        _ statement: Statement, _ queries: QueryEngine,
-        forEach next: () throws(StoreError) -> ArgumentValues?
+    /// Calls `body` with the transaction in place.
+    fileprivate mutating func call(
+        _ body: (
+            inout DocumentTransaction, inout (any Error)?
+        ) throws(StoreError) -> [Value],
+        _ problem: inout (any Error)?
     ) throws(StoreError) -> [Value] {
-        try queries.execute(statement, in: &self, forEach: next)
+        try body(&self, &problem)
+    }
+
+    /// Replaces a document in place.
+    fileprivate mutating func replace(
+        _ id: Value, in collection: String, from old: Object, to new: Object,
+        _ queries: QueryEngine
+    ) throws(StoreError) -> Bool? {
+        try queries.replace(id, in: collection, from: old, to: new, &self)
     }
 }

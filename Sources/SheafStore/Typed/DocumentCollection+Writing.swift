@@ -15,7 +15,7 @@ extension DocumentCollection where Document: Encodable {
     public nonisolated(nonsending) func insert(
         _ document: Document
     ) async throws -> WrittenDocuments {
-        try await write(document, policy: "")
+        try await write(document)
     }
 
     /// Inserts documents in one commit of at most 1 GiB; inserts none if one of them fails.
@@ -26,48 +26,53 @@ extension DocumentCollection where Document: Encodable {
     public nonisolated(nonsending) func insert(
         _ documents: some Sequence<Document>
     ) async throws -> WrittenDocuments {
-        try await write(documents, policy: "")
+        try await write(documents)
     }
 
     /// Inserts a document, or sets the fields in which an existing one differs.
     ///
-    /// Fields that the document has and the instance lacks are kept; `save` removes them.
+    /// Each field of the instance becomes equal to the stored one, also within objects. Fields that
+    /// the document has and the instance lacks are kept; `save` removes them.
     @discardableResult
     public nonisolated(nonsending) func upsert(
         _ document: Document
     ) async throws -> WrittenDocuments {
-        try await write(document, policy: Self.merging)
+        try await upsert(CollectionOfOne(document))
     }
 
-    /// Inserts any number of documents, or sets the fields in which existing ones differ.
+    /// Inserts documents, or sets the fields in which existing ones differ, in one commit.
     @discardableResult
     public nonisolated(nonsending) func upsert(
         _ documents: some Sequence<Document>
     ) async throws -> WrittenDocuments {
-        try await write(documents, policy: Self.merging)
+        var iterator = documents.makeIterator()
+        return try await scope.transaction("upsert into \(name)") { transaction in
+            try transaction.upsert(insertion, into: name) { () throws in
+                var chunk: [Object] = []
+                while chunk.count < Self.chunkLength, let document = iterator.next() {
+                    chunk.append(try object(of: document))
+                }
+                return chunk.isEmpty ? nil : chunk
+            }
+        }
     }
 
-    private static var merging: DQL { "ON ID CONFLICT DO UPDATE_LOCAL_DIFF" }
+    private var insertion: DQL { "INSERT INTO \(identifier: name) DOCUMENTS (:documents)" }
 
-    private func insertion(_ policy: DQL) -> DQL {
-        "INSERT INTO \(identifier: name) DOCUMENTS (:documents) \(part: policy)"
-    }
-
-    private nonisolated(nonsending) func write(
-        _ document: Document, policy: DQL
-    ) async throws -> WrittenDocuments {
+    private nonisolated(nonsending) func write(_ document: Document) async throws
+        -> WrittenDocuments
+    {
         WrittenDocuments(
             try await scope.execute(
-                insertion(policy),
-                QueryArguments(["documents": .object(try object(of: document))])))
+                insertion, QueryArguments(["documents": .object(try object(of: document))])))
     }
 
     private nonisolated(nonsending) func write(
-        _ documents: some Sequence<Document>, policy: DQL
+        _ documents: some Sequence<Document>
     ) async throws -> WrittenDocuments {
         var iterator = documents.makeIterator()
         return try await scope.transaction("insert into \(name)") { transaction in
-            try transaction.run(insertion(policy)) { () throws in
+            try transaction.run(insertion) { () throws in
                 var chunk: [Value] = []
                 while chunk.count < Self.chunkLength, let document = iterator.next() {
                     chunk.append(.object(try object(of: document)))
@@ -94,20 +99,11 @@ extension DocumentCollection where Document: Encodable {
                     + "\(new.idText) over \(old.idText)",
                 hint: "insert the document, and delete the other one")
         }
-        let isStrict = scope.store.queries.parameters.values.isStrict
-        guard
-            let update = DocumentDifference(from: old, to: new, isDeep: !isStrict)
-                .update(of: name, id: id)
-        else {
-            let found = try await scope.execute(
-                "SELECT _id FROM \(identifier: name) WHERE _id = \(id)")
-            guard !found.items.isEmpty else { throw missing(id) }
-            return WrittenDocuments(found)
+        return try await scope.transaction("save in \(name)") { transaction in
+            let written = try transaction.replace(id, in: name, from: old, to: new)
+            guard let written else { throw missing(id) }
+            return written
         }
-        let written = WrittenDocuments(try await scope.execute(update))
-        // Removing fields that are gone changes nothing either.
-        if written.isEmpty, try await !exists(id) { throw missing(id) }
-        return written
     }
 
     /// Returns the fields of an encoded document.

@@ -39,7 +39,9 @@ public struct DocumentCollection<Document>: Sendable {
     ///         try await payments.within(transaction).insert(payment)
     ///     }
     public func within(_ transaction: StoreTransaction) -> DocumentCollection {
-        DocumentCollection(.transaction(transaction), name, coding)
+        DocumentCollection(
+            transaction.store === access.store ? .transaction(transaction) : .foreign(transaction),
+            name, coding)
     }
 }
 
@@ -153,7 +155,10 @@ extension DocumentCollection where Document: Decodable {
 
     /// Returns the first document that satisfies a condition; nil if there is none.
     public nonisolated(nonsending) func fetchOne(where condition: DQL) async throws -> Document? {
-        let result = try await scope.execute(selection(condition))
+        // A condition with a limit of its own accepts no other one.
+        let limited: DQL = "\(part: selection(condition)) LIMIT 1"
+        let isLimitable = (try? scope.store.queries.statement(limited)) != nil
+        let result = try await scope.execute(isLimitable ? limited : selection(condition))
         return result.items.isEmpty ? nil : try decode(result, 0)
     }
 
@@ -185,14 +190,16 @@ extension DocumentCollection where Document: Decodable {
 
 extension DocumentCollection {
     /// Returns the number of documents that satisfy a condition, or of all documents.
+    ///
+    /// The condition has neither order nor limit.
     public nonisolated(nonsending) func count(where condition: DQL? = nil) async throws -> Int {
         let query: DQL =
             if let condition {
-                "SELECT COUNT(*) FROM \(identifier: name) WHERE \(part: condition.coded(coding))"
+                "SELECT COUNT(*) FROM \(identifier: name) WHERE (\(part: condition.coded(coding)))"
             } else {
                 "SELECT COUNT(*) FROM \(identifier: name)"
             }
-        return try await scope.execute(query).singleValue(of: query).decode(Int.self)
+        return try await scope.execute(query).singleValue(of: query).decode(Int.self, coding)
     }
 
     /// Whether there is a document with an id.

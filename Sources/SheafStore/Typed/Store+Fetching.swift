@@ -1,23 +1,29 @@
 import SheafBytes
-import SheafDocument
+public import SheafDocument
 public import SheafStatements
 
 /// Results of statements as instances of a type.
+///
+/// `coding` is the form of dates, decimals and durations in the interpolated values and the rows.
 extension Store {
     /// Returns the rows of a statement as instances of a type.
     ///
     ///     let cars: [Car] = try await store.fetchAll("SELECT * FROM cars WHERE year > \(year)")
     public nonisolated(nonsending) func fetchAll<T: Decodable>(
-        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self,
+        coding: ValueCoding = ValueCoding()
     ) async throws -> [T] {
-        try await execute(query, arguments).items.map { try $0.decode(type) }
+        try await execute(query.coded(coding), arguments).items
+            .map { try $0.decode(type, coding: coding) }
     }
 
     /// Returns the first row of a statement as an instance of a type; nil if there is no row.
     public nonisolated(nonsending) func fetchOne<T: Decodable>(
-        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self,
+        coding: ValueCoding = ValueCoding()
     ) async throws -> T? {
-        try await execute(query, arguments).items.first?.decode(type)
+        try await execute(query.coded(coding), arguments).items.first?
+            .decode(type, coding: coding)
     }
 
     /// Returns the only column of the first row of a statement.
@@ -27,32 +33,40 @@ extension Store {
     /// Without a row, and for NULL and MISSING, it returns nil if the type is optional, and throws
     /// otherwise.
     public nonisolated(nonsending) func fetchValue<T: Decodable>(
-        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self,
+        coding: ValueCoding = ValueCoding()
     ) async throws -> T {
-        try await execute(query, arguments).singleValue(of: query).decode(type)
+        try await execute(query.coded(coding), arguments).singleValue(of: query)
+            .decode(type, coding)
     }
 }
 
 extension StoreTransaction {
     /// Returns the rows of a statement as instances of a type.
     public nonisolated(nonsending) func fetchAll<T: Decodable>(
-        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self,
+        coding: ValueCoding = ValueCoding()
     ) async throws -> [T] {
-        try await execute(query, arguments).items.map { try $0.decode(type) }
+        try await execute(query.coded(coding), arguments).items
+            .map { try $0.decode(type, coding: coding) }
     }
 
     /// Returns the first row of a statement as an instance of a type; nil if there is no row.
     public nonisolated(nonsending) func fetchOne<T: Decodable>(
-        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self,
+        coding: ValueCoding = ValueCoding()
     ) async throws -> T? {
-        try await execute(query, arguments).items.first?.decode(type)
+        try await execute(query.coded(coding), arguments).items.first?
+            .decode(type, coding: coding)
     }
 
     /// Returns the only column of the first row of a statement, as `Store.fetchValue` does.
     public nonisolated(nonsending) func fetchValue<T: Decodable>(
-        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self
+        _ query: DQL, _ arguments: QueryArguments = QueryArguments(), as type: T.Type = T.self,
+        coding: ValueCoding = ValueCoding()
     ) async throws -> T {
-        try await execute(query, arguments).singleValue(of: query).decode(type)
+        try await execute(query.coded(coding), arguments).singleValue(of: query)
+            .decode(type, coding)
     }
 }
 
@@ -63,8 +77,8 @@ struct SingleValue {
     private let hasRow: Bool
     private let query: DQL
 
-    func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        do { return try ValueDecoder().decode(type, from: value ?? .null) } catch {
+    func decode<T: Decodable>(_ type: T.Type, _ coding: ValueCoding) throws -> T {
+        do { return try ValueDecoder(coding: coding).decode(type, from: value ?? .null) } catch {
             guard value == nil || value?.isNull == true else { throw error }
             throw StoreError(
                 .notFound,

@@ -6,11 +6,13 @@ enum TypedScope: Sendable {
     /// A store, in which each call is a transaction of its own.
     case store(Store)
     case transaction(StoreTransaction)
+    /// A transaction of another store than that of the collection; all calls throw.
+    case foreign(StoreTransaction)
 
     var store: Store {
         switch self {
         case .store(let store): store
-        case .transaction(let transaction): transaction.store
+        case .transaction(let transaction), .foreign(let transaction): transaction.store
         }
     }
 
@@ -20,6 +22,7 @@ enum TypedScope: Sendable {
         switch self {
         case .store(let store): try await store.execute(query, arguments)
         case .transaction(let transaction): try await transaction.execute(query, arguments)
+        case .foreign: throw Self.foreignError
         }
     }
 
@@ -33,6 +36,13 @@ enum TypedScope: Sendable {
             try await store.transaction(
                 hint: hint(), isReadOnly: false, body, endingAs: { _ in nil })
         case .transaction(let transaction): try await body(transaction)
+        case .foreign: throw Self.foreignError
         }
+    }
+
+    private static var foreignError: StoreError {
+        StoreError(
+            .meaning, "the transaction is one of another store than the collection",
+            hint: "use a collection of the store of the transaction")
     }
 }

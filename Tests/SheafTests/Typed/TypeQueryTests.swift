@@ -109,8 +109,15 @@ import Testing
         try await store.execute("INSERT INTO few DOCUMENTS ({'price': 0.1}), ({'price': 0.2})")
         let few: Double = try await store.fetchValue("SELECT SUM(price) FROM few")
         #expect(few == 0.3)
+        // The places of other amounts do not matter.
+        try await store.execute(
+            "INSERT INTO many DOCUMENTS ({'n': 0.12345678}), ({'n': -0.12345678})")
+        let many = store.collection("many", of: Value.self)
+        try await many.insert((0..<1_000).map { _ in ["n": 84_492_037.9] as Value })
+        let total: Decimal = try await store.fetchValue("SELECT SUM(n) FROM many")
+        #expect(total == Decimal(string: "84492037900"))
         #expect(try await amounts.count(where: "price > \(Decimal(string: "0.1"))") == 1_000)
-        let large = try #require(Decimal(string: "123456789012345.6"))
+        let large = try #require(Decimal(string: "1234567890123456.78"))
         let error = await #expect(throws: EncodingError.self) {
             try await amounts.insert(Amount(_id: -1, price: large))
         }
@@ -118,7 +125,7 @@ import Testing
         #expect(context.codingPath.map(\.stringValue) == ["price"])
         #expect(
             context.debugDescription
-                == "123456789012345.6 has more than 15 significant digits; encode it with "
+                == "1234567890123456.78 has more digits than a number can hold; encode it with "
                 + "ValueCoding(decimals: .string), or as a String")
     }
 
