@@ -23,8 +23,8 @@ public struct ValueCoding: Hashable, Sendable {
         /// An integer if the decimal has no fraction, otherwise the nearest float.
         ///
         /// Any decimal of up to 15 significant digits, and any other that its nearest float
-        /// identifies; more digits are an error. Decoding returns the same decimal, and `=`, `<` and
-        /// `ORDER BY` compare exactly. A literal such as `19.99`, which Swift converts from a
+        /// identifies; more digits are an error. Decoding returns the same decimal, and `=`, `<`
+        /// and `ORDER BY` compare exactly. A literal such as `19.99`, which Swift converts from a
         /// `Double` with further digits, is stored as 19.99.
         case number
         /// A text with all digits, which the query language compares as text and does not add.
