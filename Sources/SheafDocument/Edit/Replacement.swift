@@ -54,10 +54,13 @@ package struct Replacement {
     ) throws(Malformed) {
         let shown = try entry?.shown()
         let tag = try shown?.tag()
-        if let before = before.flatMap(Number.init), let number = Number(value),
-            tag == .sum || tag == .restart
-        {
-            return edits.append(.increment(path: path, by: Self.difference(number, before)))
+        if let before = before.flatMap(Number.init), let number = Number(value) {
+            let difference = Self.difference(number, before)
+            switch tag {
+            case .sum, .restart: return edits.append(.increment(path: path, by: difference))
+            case .olderSum: return edits.append(.incrementOlder(path: path, by: difference))
+            default: break
+            }
         }
         guard case .object(let object) = value, !object.isAttachmentToken else {
             // A hidden map would show its fields again as soon as the value is an object.

@@ -67,14 +67,17 @@ import Testing
         }
     }
 
-    @Test func `a counter is incremented by the difference`() async throws {
+    @Test(arguments: ["COUNTER", "PN_COUNTER"])
+    func `a counter is incremented by the difference`(type: String) async throws {
         struct Page: Codable, Sendable {
             var _id: String
             var views: Int
         }
         let store = try await Store.inMemory()
         try await store.execute(
-            "INSERT INTO COLLECTION pages (views COUNTER) DOCUMENTS ({'_id': 'a', 'views': 5})")
+            DQL(
+                verbatim: "INSERT INTO COLLECTION pages (views \(type)) "
+                    + "DOCUMENTS ({'_id': 'a', 'views': 5})"))
         let pages = store.collection("pages", of: Page.self)
         let first = try #require(try await pages.get("a"))
         try await pages.update("a") { $0.views += 2 }
