@@ -55,16 +55,28 @@ import Testing
             try await store.execute(
                 """
                 INSERT INTO orders DOCUMENTS
-                    ({'_id': 'a', 'state': {'none': {}}, 'any': 1, 'notes': {'x': '1', 'z': '3'}})
+                    ({'_id': 'a', 'state': {'none': {}}, 'any': {'a': 1, 'b': 2}, 'notes': {'x': '1', 'z': '3'}})
                 """)
         }
         try await folder.withStore(isStrict: false) { store in
             let orders = store.collection("orders", of: Order.self)
             try await orders.update("a") { $0.notes["y"] = "2" }
             #expect(try await orders.get("a")?.notes == ["x": "1", "y": "2", "z": "3"])
+            let old = Order(any: ["a": 1])
+            try await orders.save(Order(any: ["a": 3]), over: old)
+            #expect(try await orders.get("a")?.any == ["a": 3, "b": 2])
             try await orders.update("a") { $0.notes["x"] = nil }
             #expect(try await orders.get("a")?.notes == ["y": "2", "z": "3"])
         }
+    }
+
+    @Test func `an object that a statement has hidden does not come back`() async throws {
+        let store = try await Store.inMemory()
+        let orders = store.collection("orders", of: Order.self)
+        try await orders.insert(Order(any: ["a": 1, "s": 5]))
+        try await store.execute("UPDATE orders SET `any` = 5")
+        try await orders.update("a") { $0.any = ["b": 2] }
+        #expect(try await orders.get("a")?.any == ["b": 2])
     }
 
     @Test(arguments: ["COUNTER", "PN_COUNTER"])
