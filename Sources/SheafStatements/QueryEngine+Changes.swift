@@ -10,10 +10,7 @@ extension QueryEngine {
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         in transaction: inout DocumentTransaction
     ) throws(StoreError) -> QueryOutcome {
-        transaction.maximumLength = parameters.values.hardSizeLimit
-        transaction.keepsCounters = true
-        if log != nil { transaction.largeDocumentLength = parameters.values.softSizeLimit }
-        transaction.largeDocuments = []
+        setLimits(of: &transaction, parameters.values)
         let reader = transaction.reader(self, parameters)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
         let pendingCollections = plan.mutations.isEmpty ? reader.pending.collections : []
@@ -35,6 +32,14 @@ extension QueryEngine {
         return QueryOutcome(
             rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids,
             pendingCollections: pendingCollections, largeDocuments: transaction.largeDocuments)
+    }
+
+    /// Sets the size limits of the documents that a statement writes.
+    func setLimits(of transaction: inout DocumentTransaction, _ parameters: SystemParameters) {
+        transaction.maximumLength = parameters.hardSizeLimit
+        transaction.keepsCounters = true
+        if log != nil { transaction.largeDocumentLength = parameters.softSizeLimit }
+        transaction.largeDocuments = []
     }
 
     /// Applies the mutation of one document; locates its error in the statement.

@@ -186,7 +186,7 @@ extension QueryEngine {
     ///
     /// Outside of a write transaction, the writer lock has been released by then, so a slow log
     /// does not block writers.
-    private func logSize(of documents: [LargeDocument]) {
+    func logSize(of documents: [LargeDocument]) {
         for document in documents {
             log?.write(
                 .warning,

@@ -53,7 +53,9 @@ extension QueryEngine {
                 let arguments = ArgumentValues("documents", .array(added))
                 assignNumbers(insertedBy: insertion, arguments)
                 transaction.catalog.adoptNames(of: documents.newestCatalog)
-                ids += try change(insertion, arguments, parameters, in: &transaction).mutatedIDs
+                let inserted = try change(insertion, arguments, parameters, in: &transaction)
+                logSize(of: inserted.largeDocuments)
+                ids += inserted.mutatedIDs
             }
             return outcome(of: ids, in: transaction)
         }
@@ -71,8 +73,7 @@ extension QueryEngine {
         _ transaction: inout DocumentTransaction
     ) throws(StoreError) -> Bool? {
         let parameters = parameters.values
-        transaction.maximumLength = parameters.hardSizeLimit
-        transaction.keepsCounters = true
+        setLimits(of: &transaction, parameters)
         guard let number = transaction.catalog.number(ofCollection: collection) else { return nil }
         let key: [UInt8]
         do throws(DocumentError) {
@@ -98,7 +99,10 @@ extension QueryEngine {
         guard let edits else { return nil }
         guard !edits.isEmpty else { return false }
         do throws(EngineError) {
-            return try transaction.apply(DocumentChange(collection, id, .edit(edits))).isChanged
+            let change = DocumentChange(collection, id, .edit(edits))
+            let isChanged = try transaction.apply(change).isChanged
+            logSize(of: transaction.largeDocuments)
+            return isChanged
         } catch {
             if case .document(.counter(let counter)) = error {
                 throw StoreError(counter, in: collection)

@@ -4,7 +4,8 @@ import SheafStorage
 
 /// The name dictionary: decides which field names get numbers, and which the log lacks.
 ///
-/// A name gets a number when it occurs for the second time. Names that occur once, like ids used as
+/// A name gets a number when it occurs for the second time; those that several documents of one
+/// INSERT share get theirs before it. Names that occur once, like ids used as
 /// names, would fill the table.
 struct NameDictionary: Sendable {
     private var writtenNameCount: Int

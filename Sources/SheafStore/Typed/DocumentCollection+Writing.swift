@@ -31,8 +31,8 @@ extension DocumentCollection where Document: Encodable {
 
     /// Inserts a document, or sets the fields in which an existing one differs.
     ///
-    /// Each field of the instance becomes equal to the stored one, also within objects. Fields that
-    /// the document has and the instance lacks are kept; `save` removes them.
+    /// Each stored field becomes equal to that of the instance, also within objects. Fields that
+    /// the instance lacks are kept; `save` removes them.
     @discardableResult
     public nonisolated(nonsending) func upsert(
         _ document: Document

@@ -140,7 +140,7 @@ extension DocumentCollection where Document: Decodable {
     private nonisolated(nonsending) func get(id: Value) async throws -> Document? {
         var isKnown = true
         let found = try access.document(id, as: Document.self, isKnown: &isKnown)
-        return isKnown ? found : try await fetchOne(where: "_id = \(id)")
+        return isKnown ? found : try await first(of: selection("_id = \(id)"))
     }
 
     /// Returns the documents that satisfy a condition, or all of them.
@@ -158,7 +158,11 @@ extension DocumentCollection where Document: Decodable {
         // A condition with a limit of its own accepts no other one.
         let limited: DQL = "\(part: selection(condition)) LIMIT 1"
         let isLimitable = (try? scope.store.queries.statement(limited)) != nil
-        let result = try await scope.execute(isLimitable ? limited : selection(condition))
+        return try await first(of: isLimitable ? limited : selection(condition))
+    }
+
+    private nonisolated(nonsending) func first(of query: DQL) async throws -> Document? {
+        let result = try await scope.execute(query)
         return result.items.isEmpty ? nil : try decode(result, 0)
     }
 

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafTestSupport
+import Synchronization
 import Testing
 
 /// Saved documents of changing shapes: reading one returns what was saved.
@@ -114,6 +115,23 @@ import Testing
         try await orders.save(new, over: old)
         #expect(try await orders.get("a")?.any == ["a": 3, "b": 2])
         #expect(try await store.fetchValue("SELECT more.k FROM orders") == 1)
+    }
+
+    @Test func `large documents are logged, whichever call writes them`() async throws {
+        let logged = Mutex<[String]>([])
+        let log = StoreLog(from: .warning) { _, message, _ in logged.withLock { $0.append(message) }
+        }
+        let store = try await Store.inMemory(options: StoreOptions(log: log))
+        try await store.execute("ALTER SYSTEM SET document_size_soft_limit_bytes = 1000")
+        let orders = store.collection("orders", of: Order.self)
+        try await orders.insert(Order())
+        let large = Order(any: .string(String(repeating: "x", count: 2_000)))
+        try await orders.update("a") { $0 = large }
+        try await orders.update("a") { $0.any = 1 }
+        #expect(logged.withLock { $0.count } == 1)
+        try await orders.upsert([large, Order(_id: "b", any: large.any)])
+        #expect(logged.withLock { $0.count } == 3)
+        #expect(logged.withLock { $0.allSatisfy { $0.contains("soft_limit") } })
     }
 
     @Test func `ids of one upsert differ, also in different portions`() async throws {
