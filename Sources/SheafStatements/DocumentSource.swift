@@ -4,39 +4,55 @@ package import SheafStorage
 /// The source of the documents of statements: a store open for writing, or a read-only one.
 package enum DocumentSource: Sendable {
     case engine(DocumentEngine)
-    /// The snapshot of a read-only store, and the damage that prevents its indexes, if any.
-    case readOnly(DocumentSnapshot, EngineError?)
+    case reader(DocumentReader)
 
-    /// Reads the newest snapshot of a store that is not open for writing.
-    ///
-    /// Index entries missing from the checkpoint are created in memory.
-    package init(reading reader: LogReader) throws(EngineError) {
-        let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
-        let catalog = try Catalog(state.snapshot)
-        // Without indexes, all undamaged documents can still be read.
-        let log: LogSnapshot
-        var failure: EngineError?
-        do throws(EngineError) {
-            log = try IndexRepair.repairInMemory(state, catalog)
-        } catch {
-            log = state.snapshot
-            failure = error
-        }
-        self = .readOnly(DocumentSnapshot(log, catalog), failure)
-    }
-
-    /// Returns the newest durable snapshot; that of a read-only store never changes.
+    /// Returns the newest durable snapshot; that of a read-only store changes when it is refreshed.
     package func snapshot() -> DocumentSnapshot {
         switch self {
         case .engine(let engine): engine.snapshot()
-        case .readOnly(let snapshot, _): snapshot
+        case .reader(let reader): reader.snapshot
         }
     }
 
+    /// The damage that prevents the indexes, if any.
     package var indexFailure: EngineError? {
         switch self {
         case .engine(let engine): engine.indexFailure
-        case .readOnly(_, let failure): failure
+        case .reader(let reader): reader.indexFailure
+        }
+    }
+
+    /// Starts the feed of observers; returns the last commit that it may omit.
+    package func startFeed() -> CommitID {
+        switch self {
+        case .engine(let engine): engine.startFeed()
+        case .reader(let reader): reader.startFeed()
+        }
+    }
+
+    /// Removes and returns the changes up to `commit` for observers, one per document.
+    ///
+    /// Returns nil if any document may have changed.
+    package func drainFeed(through commit: CommitID) -> [CommitFeed.Change]? {
+        switch self {
+        case .engine(let engine): engine.drainFeed(through: commit)
+        case .reader(let reader): reader.drainFeed(through: commit)
+        }
+    }
+
+    /// Ends the feed of observers.
+    package func stopFeed() {
+        switch self {
+        case .engine(let engine): engine.stopFeed()
+        case .reader(let reader): reader.stopFeed()
+        }
+    }
+
+    /// Sets a callback for each newer snapshot; it must not block.
+    package func onNewSnapshot(_ body: (@Sendable () -> Void)?) {
+        switch self {
+        case .engine(let engine): engine.store.onPublishing(body)
+        case .reader(let reader): reader.onRefresh(body)
         }
     }
 }

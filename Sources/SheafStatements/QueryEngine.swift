@@ -35,7 +35,8 @@ package final class QueryEngine: Sendable {
         log: StoreLog? = nil, isStrict: Bool = false
     ) throws(StoreError) {
         do throws(EngineError) {
-            self.init(try DocumentSource(reading: reader), options, log, isStrict: isStrict)
+            self.init(
+                .reader(try DocumentReader(reader)), options, log, isStrict: isStrict)
         } catch {
             throw StoreError(error)
         }

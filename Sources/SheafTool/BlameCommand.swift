@@ -33,7 +33,6 @@ enum BlameCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let log = try onStore(at: path) { () throws(StorageError) in try reader.snapshot() }
         let reading = DocumentReading(reader)
         let snapshot = DocumentSnapshot(log, try reading.namesAndCollections())

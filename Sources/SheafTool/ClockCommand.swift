@@ -55,7 +55,6 @@ enum ClockCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let log = try onStore(at: path) { () throws(StorageError) in try reader.snapshot() }
         let snapshot = DocumentSnapshot(log, try DocumentReading(reader).namesAndCollections())
         let wall = Clock.system.wallMilliseconds()

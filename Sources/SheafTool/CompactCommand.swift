@@ -62,7 +62,6 @@ enum CompactCommand {
     ) throws(ToolError) -> (plans: [CompactionPlan], statistics: StoreStatistics) {
         try onStore(at: path) { () throws(StorageError) in
             let reader = try LogReader.open(at: path)
-            defer { reader.close() }
             return (
                 try reader.compactionPlans(options: options),
                 try reader.statistics(options: options)
@@ -76,7 +75,6 @@ enum CompactCommand {
     ) throws(StorageError) -> StoreStatistics {
         try StoreCompaction.run(at: path, options: options)
         let reader = try LogReader.open(at: path)
-        defer { reader.close() }
         return try reader.statistics(options: options)
     }
 

@@ -39,7 +39,6 @@ enum LogCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let reading = DocumentReading(reader)
         var commits = reader.commits(since: since)
         if arguments.has("reverse") {

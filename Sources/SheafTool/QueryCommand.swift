@@ -86,7 +86,6 @@ enum QueryCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let queries = try onStatement(at: path) { () throws(StoreError) in
             try QueryEngine(reading: reader)
         }

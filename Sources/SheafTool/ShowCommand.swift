@@ -43,7 +43,6 @@ enum ShowCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let commit = try find(id, in: reader, at: path)
         let operations = try onStore(at: path) { () throws(StorageError) in
             try commit.operations()

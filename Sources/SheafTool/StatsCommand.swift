@@ -32,7 +32,6 @@ enum StatsCommand {
         let path = arguments.operands[0]
         let (statistics, snapshot) = try onStore(at: path) { () throws(StorageError) in
             let reader = try LogReader.open(at: path)
-            defer { reader.close() }
             return (try reader.statistics(), try reader.snapshot())
         }
         let indexes = indexes(snapshot)

@@ -51,7 +51,6 @@ enum VerifyCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let snapshot = try onStore(at: path) { () throws(StorageError) in
             try reader.snapshot()
         }

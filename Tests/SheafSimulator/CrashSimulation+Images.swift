@@ -64,7 +64,7 @@ extension CrashSimulation {
     /// Verifies that a power cut caused no damage: all findings of the verifier are notes.
     private func verify(_ image: SimulatedVolume) throws {
         report.verified += 1
-        let verification = try Verifier.verifyUnlocked(image)
+        let verification = try Verifier.verifyFiles(of: image)
         if let finding = verification.findings.first(where: { $0.severity != .note }) {
             throw Violation("the verifier reports: \(finding)")
         }

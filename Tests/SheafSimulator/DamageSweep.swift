@@ -148,13 +148,13 @@ package struct DamageSweep: Sendable {
     private func expectFinding(
         volume: SimulatedVolume, _ file: String, _ offset: Int, _ bit: Int
     ) throws {
-        let before = try Verifier.verifyUnlocked(volume).findings
+        let before = try Verifier.verifyFiles(of: volume).findings
         // The verifier skips files that a base file has replaced.
         guard !before.contains(where: { $0.file == file && $0.reason.contains("replaced") }) else {
             return
         }
         volume.corrupt(file, .flipBit(at: offset, bit: bit))
-        guard try Verifier.verifyUnlocked(volume).findings != before else {
+        guard try Verifier.verifyFiles(of: volume).findings != before else {
             throw Violation("the verifier missed the flipped bit")
         }
     }

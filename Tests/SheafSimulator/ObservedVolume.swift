@@ -14,6 +14,8 @@ package final class ObservedVolume: Volume {
     }
 
     package var path: String { inner.path }
+    package var identity: UInt64 { inner.identity }
+    package var systemIdentity: UInt64 { inner.systemIdentity }
 
     package func names() throws(VolumeError) -> [String] {
         try inner.names()
@@ -39,8 +41,8 @@ package final class ObservedVolume: Volume {
         try inner.synchronizeNamesOnce()
     }
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
-        try inner.lock(kind)
+    package func lock() throws(VolumeError) -> LockOutcome {
+        try inner.lock()
     }
 }
 

@@ -109,7 +109,7 @@ import Testing
         #expect(engine.recovery.usedCheckpoint != nil)
         #expect(engine.checkLiveBytes() == [])
         #expect(try payloads("a", in: engine.snapshot()) == ["new"])
-        #expect(try Verifier.verifyUnlocked(left).findings.allSatisfy { $0.severity == .note })
+        #expect(try Verifier.verifyFiles(of: left).findings.allSatisfy { $0.severity == .note })
     }
 
     @Test func `reading a chain beyond the length limit fails`() throws {
@@ -188,6 +188,6 @@ import Testing
         let saved = try StoreEngine(opening: target)
         #expect(try payloads("a", in: saved.snapshot()) == ["1"])
         #expect(try payloads("b", in: saved.snapshot()) == ["1"])
-        #expect(try Verifier.verifyUnlocked(target).findings.allSatisfy { $0.severity == .note })
+        #expect(try Verifier.verifyFiles(of: target).findings.allSatisfy { $0.severity == .note })
     }
 }

@@ -18,7 +18,7 @@ struct FormatVectorStore {
         let store = FormatVectorStore()
         try store.write()
         var files = store.volume.snapshotFiles()
-        files["LOCK"] = nil
+        files[FileName.syncedName] = nil
         return files
     }
 

@@ -57,7 +57,7 @@ private final class LongFileVolume: Volume {
 
     func synchronizeNamesOnce() throws(VolumeError) { try base.synchronizeNames() }
 
-    func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { try base.lock(kind) }
+    func lock() throws(VolumeError) -> LockOutcome { try base.lock() }
 }
 
 private final class LongFile: VolumeFile {

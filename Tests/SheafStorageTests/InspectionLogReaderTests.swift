@@ -15,7 +15,6 @@ import Testing
                 #expect(try identifiers(reader.commits(since: since)) == all.filter { $0 > since })
                 #expect(try reader.commit(since)?.id == (all.contains(since) ? since : nil))
             }
-            reader.close()
         }
     }
 
@@ -32,7 +31,6 @@ import Testing
         }
         let segments = Set(operations.map(\.position.segment))
         #expect(segments.count > 1)
-        reader.close()
     }
 
     @Test func `bytes after a header that are no record are reported as a torn tail`() throws {
@@ -45,7 +43,6 @@ import Testing
         #expect(try commits.next() == nil)
         #expect(commits.tornTail?.file == last)
         #expect(commits.tornTail == (try reader.statistics().tornTail))
-        reader.close()
     }
 
     @Test func `a read-only volume refuses every change`() throws {
@@ -57,7 +54,7 @@ import Testing
         #expect(throws: VolumeError.self) { try volume.open("new", .create) }
         #expect(throws: VolumeError.self) { try volume.rename(name, to: "new") }
         #expect(throws: VolumeError.self) { try volume.remove(name) }
-        #expect(throws: VolumeError.self) { try volume.lock(.exclusive) }
+        #expect(throws: VolumeError.self) { try volume.lock() }
         #expect(throws: StorageError.self) { try StoreEngine(opening: volume) }
         #expect(try Verifier.verify(volume).findings == [])
         #expect(base.snapshotFiles() == files)
@@ -67,7 +64,6 @@ import Testing
         let (files, content) = try SmallStore.small(seed: seed)
         let reader = try LogReader(SimulatedVolume(files: files))
         let statistics = try reader.statistics()
-        reader.close()
         #expect(statistics.directoryBytes == files.values.reduce(0) { $0 + $1.count })
         #expect(statistics.keyCount == content.payloads.count)
         #expect(statistics.lastCommit == content.lastCommit)

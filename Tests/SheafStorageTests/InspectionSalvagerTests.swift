@@ -178,7 +178,6 @@ private struct Origins {
                 record(logged, isCompacted: commit.isCompacted)
             }
         }
-        reader.close()
     }
 
     /// The expected payload of each key.

@@ -75,7 +75,7 @@ import Testing
         for _ in 0..<1_000 {
             _ = try volume.open("a", .write)
             _ = try volume.names()
-            _ = try volume.lock(.exclusive)
+            _ = try volume.lock()
             _ = code { _ = try volume.open("missing", .read) }
         }
         for _ in 0..<200 {

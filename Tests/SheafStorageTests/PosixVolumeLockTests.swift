@@ -19,14 +19,14 @@ import Testing
     }
 
     /// Returns the lock, or nil if it is held.
-    private func acquire(_ kind: LockKind, on volume: PosixVolume) throws -> (any VolumeLock)? {
-        guard case .acquired(let lock) = try volume.lock(kind) else { return nil }
+    private func acquire(on volume: PosixVolume) throws -> (any VolumeLock)? {
+        guard case .acquired(let lock) = try volume.lock() else { return nil }
         return lock
     }
 
     /// Returns the process that holds the lock, zero if it is unknown, nil if the lock is free.
-    private func holder(_ kind: LockKind, on volume: PosixVolume) throws -> Int32? {
-        switch try volume.lock(kind) {
+    private func holder(on volume: PosixVolume) throws -> Int32? {
+        switch try volume.lock() {
         case .acquired: nil
         case .held(let process): process ?? 0
         }
@@ -35,25 +35,13 @@ import Testing
     @Test func `an exclusive lock excludes all other lockers in the same process`() throws {
         let first = try volume()
         let second = try volume()
-        let lock = try #require(try acquire(.exclusive, on: first))
+        let lock = try #require(try acquire(on: first))
         for volume in [first, second] {
-            #expect(try holder(.exclusive, on: volume) == OperatingSystem.processIdentifier)
-            #expect(try holder(.shared, on: volume) == OperatingSystem.processIdentifier)
+            #expect(try holder(on: volume) == OperatingSystem.processIdentifier)
         }
         lock.release()
         lock.release()
-        #expect(try holder(.exclusive, on: second) == nil)
-    }
-
-    @Test func `shared locks coexist and exclude a writer`() throws {
-        let volume = try volume()
-        let first = try #require(try acquire(.shared, on: volume))
-        let second = try #require(try acquire(.shared, on: volume))
-        #expect(try holder(.exclusive, on: volume) == 0)
-        first.release()
-        #expect(try holder(.exclusive, on: volume) == 0)
-        second.release()
-        #expect(try holder(.exclusive, on: volume) == nil)
+        #expect(try holder(on: second) == nil)
     }
 
     /// Duplicates all descriptors of the directory, including the lock's, as a forked child would.
@@ -71,27 +59,25 @@ import Testing
 
     @Test func `a released lock is free even while a child shares the descriptor`() throws {
         let volume = try volume()
-        for kind in [LockKind.exclusive, .shared] {
-            let lock = try #require(try acquire(kind, on: volume))
-            let shared = sharedDescriptors()
-            #expect(shared.count >= 2)
-            lock.release()
-            #expect(try holder(.exclusive, on: volume) == nil)
-            for number in shared { _ = close(number) }
-        }
+        let lock = try #require(try acquire(on: volume))
+        let shared = sharedDescriptors()
+        #expect(shared.count >= 2)
+        lock.release()
+        #expect(try holder(on: volume) == nil)
+        for number in shared { _ = close(number) }
     }
 
     @Test func `a lock is released with its last reference`() throws {
         let volume = try volume()
         do {
-            _ = try acquire(.exclusive, on: volume)
+            _ = try acquire(on: volume)
         }
-        #expect(try holder(.exclusive, on: volume) == nil)
+        #expect(try holder(on: volume) == nil)
     }
 
     @Test func `the lock file contains the process ID of the holder until the release`() throws {
         let volume = try volume()
-        let lock = try #require(try acquire(.exclusive, on: volume))
+        let lock = try #require(try acquire(on: volume))
         let line = Array("\(OperatingSystem.processIdentifier)\n".utf8)
         #expect(try volume.contents(of: "LOCK") == line)
         lock.release()
@@ -102,30 +88,25 @@ import Testing
         let volume = try volume()
         // No process has the highest ID, so its writer counts as dead.
         for text in ["", "\n", "abc\n", "-5\n", "0\n", "99999999999999999999\n", "2147483647\n"] {
-            let lock = try #require(try acquire(.exclusive, on: volume))
+            let lock = try #require(try acquire(on: volume))
             let file = try volume.open("LOCK", .write)
             try file.truncate(to: 0)
             try file.writeFully(Array(text.utf8), at: 0)
-            #expect(try holder(.exclusive, on: volume) == 0, "\(text)")
+            #expect(try holder(on: volume) == 0, "\(text)")
             lock.release()
         }
     }
 
     @Test func `the lock of another process is held until that process is killed`() throws {
         let volume = try volume()
-        try acquire(.exclusive, on: volume)?.release()
+        try acquire(on: volume)?.release()
         // `flock` exists on Linux only.
         guard access("/usr/bin/flock", X_OK) == 0 else { return }
         let child = try lockInAnotherProcess()
-        #expect(try holder(.exclusive, on: volume) == child.identifier)
-        #expect(try holder(.shared, on: volume) == child.identifier)
+        #expect(try holder(on: volume) == child.identifier)
         child.kill()
         #expect(child.wait() == 128 + SIGKILL)
-        // The process ID remains in the file, but must not be attributed to a reader.
-        let reader = try #require(try acquire(.shared, on: volume))
-        #expect(try holder(.exclusive, on: volume) == 0)
-        reader.release()
-        #expect(try holder(.exclusive, on: volume) == nil)
+        #expect(try holder(on: volume) == nil)
     }
 
     /// Starts a process that locks the directory and writes its process ID.
@@ -138,27 +119,18 @@ import Testing
         return child
     }
 
-    @Test func `the process ID of a killed writer is not attributed to a reader`() throws {
-        let volume = try volume()
-        // The ID of a live process that does not use the store.
-        try volume.write(Array("\(getppid())\n".utf8), to: "LOCK")
-        let reader = try #require(try acquire(.shared, on: volume))
-        #expect(try holder(.exclusive, on: volume) == 0)
-        reader.release()
-    }
-
     @Test func `a writer keeps the lock even if its lock file is removed`() throws {
         let first = try volume()
-        let lock = try #require(try acquire(.exclusive, on: first))
+        let lock = try #require(try acquire(on: first))
         try first.remove("LOCK")
         let second = try volume()
-        for kind in [LockKind.exclusive, .shared] { #expect(try holder(kind, on: second) == 0) }
+        #expect(try holder(on: second) == 0)
         #expect(try second.names() == [])
         // A lock file that another program created is not emptied on release.
         try first.write(Array("1\n".utf8), to: "LOCK")
         lock.release()
         #expect(try first.contents(of: "LOCK") == Array("1\n".utf8))
-        #expect(try holder(.exclusive, on: second) == nil)
+        #expect(try holder(on: second) == nil)
     }
 
     @Test func `a lock file with foreign content is not changed`() throws {
@@ -169,14 +141,14 @@ import Testing
         ]
         for text in texts {
             try volume.write(Array(text.utf8), to: "LOCK")
-            let lock = try #require(try acquire(.exclusive, on: volume))
-            #expect(try holder(.exclusive, on: volume) == 0, "\(text)")
+            let lock = try #require(try acquire(on: volume))
+            #expect(try holder(on: volume) == 0, "\(text)")
             lock.release()
             #expect(try volume.contents(of: "LOCK") == Array(text.utf8))
             try volume.remove("LOCK")
         }
         // Content that another program writes into the lock file is kept too.
-        let lock = try #require(try acquire(.exclusive, on: volume))
+        let lock = try #require(try acquire(on: volume))
         try volume.open("LOCK", .write).writeFully(Array("notes about it\n".utf8), at: 0)
         lock.release()
         #expect(try volume.contents(of: "LOCK") == Array("notes about it\n".utf8))
@@ -192,31 +164,21 @@ import Testing
         for (kind, make) in makers {
             try #require(make(directory.path("LOCK")) == 0)
             let error = VolumeError(.lock, "LOCK", .notARegularFile)
-            #expect(throws: error, "\(kind)") { try volume.lock(.exclusive) }
-            // Readers need no lock file, and the failed call holds no lock.
-            try #require(try acquire(.shared, on: volume)).release()
+            #expect(throws: error, "\(kind)") { try volume.lock() }
             #expect(rename(directory.path("LOCK"), directory.path(kind)) == 0)
+            // The failed call holds no lock.
+            try #require(try acquire(on: volume)).release()
+            try volume.remove("LOCK")
         }
         #expect(try volume.contents(of: "target") == [])
     }
 
-    @Test func `a reader creates no lock file`() throws {
-        let volume = try volume()
-        let lock = try #require(try acquire(.shared, on: volume))
-        #expect(try volume.names() == [])
-        #expect(try holder(.exclusive, on: volume) == 0)
-        lock.release()
-    }
-
-    @Test func `a read-only directory can be locked by readers but not by writers`() throws {
+    @Test func `a read-only directory cannot be locked`() throws {
         #expect(chmod(directory.path, 0o555) == 0)
         defer { chmod(directory.path, 0o755) }
         let volume = try volume()
-        let lock = try #require(try acquire(.shared, on: volume))
-        lock.release()
         // The superuser can write to every directory.
         guard geteuid() != 0 else { return }
-        #expect(
-            code { _ = try volume.lock(.exclusive) } == .permissionDenied)
+        #expect(code { _ = try volume.lock() } == .permissionDenied)
     }
 }

@@ -115,7 +115,7 @@ import Testing
             (.map, { _ = try file.map(length: 1, .shared) }),
             (.rename, { try volume.rename("a", to: "c") }),
             (.remove, { try volume.remove("a") }),
-            (.lock, { _ = try volume.lock(.shared) }),
+            (.lock, { _ = try volume.lock() }),
             (.synchronizeNames, { try volume.synchronizeNames() }),
         ]
         for (operation, call) in calls {

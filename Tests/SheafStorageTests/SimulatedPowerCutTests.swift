@@ -184,9 +184,9 @@ import Testing
 
     @Test func `an image is an independent volume without locks`() throws {
         let volume = volume([1, 2, 3])
-        let outcome = try volume.lock(.exclusive)
+        let outcome = try volume.lock()
         let image = volume.powerCut(seed: 3)
-        guard case .acquired = outcome, case .acquired = try image.lock(.exclusive) else {
+        guard case .acquired = outcome, case .acquired = try image.lock() else {
             Issue.record("The power cut did not release the lock.")
             return
         }

@@ -30,7 +30,7 @@ import Testing
             for attempt in [
                 { _ = try earlier.readFully(1, at: 0) }, { _ = try volume.names() },
                 { _ = try earlier.size() }, { try earlier.synchronize() },
-                { _ = try volume.open("a", .read) }, { _ = try volume.lock(.shared) },
+                { _ = try volume.open("a", .read) }, { _ = try volume.lock() },
             ] as [() throws -> Void] {
                 #expect(code(attempt) == .powerCut, "call \(call)")
             }
@@ -90,31 +90,17 @@ import Testing
         #expect(try file.map(length: 0, .shared).array().isEmpty)
     }
 
-    @Test func `the lock is shared or exclusive, and free after release`() throws {
+    @Test func `the lock excludes others, and is free after its release`() throws {
         let volume = SimulatedVolume()
         volume.processIdentifier = 99
-        guard case .acquired(let writer) = try volume.lock(.exclusive),
-            case .held(99) = try volume.lock(.shared), case .held(99) = try volume.lock(.exclusive)
+        guard case .acquired(let writer) = try volume.lock(), case .held(99) = try volume.lock()
         else {
             Issue.record("The lock does not exclude.")
             return
         }
         writer.release()
         writer.release()
-        guard case .acquired(let one) = try volume.lock(.shared),
-            case .acquired(let two) = try volume.lock(.shared),
-            case .held(nil) = try volume.lock(.exclusive)
-        else {
-            Issue.record("The lock is not shared.")
-            return
-        }
-        one.release()
-        guard case .held = try volume.lock(.exclusive) else {
-            Issue.record("The lock of the second reader is lost.")
-            return
-        }
-        two.release()
-        guard case .acquired = try volume.lock(.exclusive) else {
+        guard case .acquired = try volume.lock() else {
             Issue.record("The lock is not free.")
             return
         }

@@ -36,5 +36,5 @@ package final class ParentVolume: Volume {
 
     package func synchronizeNamesOnce() throws(VolumeError) {}
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { .held(by: nil) }
+    package func lock() throws(VolumeError) -> LockOutcome { .held(by: nil) }
 }

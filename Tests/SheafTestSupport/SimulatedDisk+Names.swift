@@ -48,23 +48,14 @@ extension SimulatedDisk {
     }
 
     /// Acquires the lock and returns nil, or returns the process that holds it, if known.
-    mutating func takeLock(_ kind: LockKind) -> Int32?? {
-        switch (lock, kind) {
-        case (.free, .exclusive): lock = .exclusive
-        case (.free, .shared): lock = .shared(1)
-        case (.shared(let count), .shared): lock = .shared(count + 1)
-        case (.shared, .exclusive): return .some(nil)
-        case (.exclusive, _): return processIdentifier
-        }
+    mutating func takeLock() -> Int32?? {
+        guard !isLocked else { return processIdentifier }
+        isLocked = true
         return nil
     }
 
-    /// Releases the lock of one holder.
+    /// Releases the lock.
     mutating func releaseLock() {
-        if case .shared(let count) = lock, count > 1 {
-            lock = .shared(count - 1)
-        } else {
-            lock = .free
-        }
+        isLocked = false
     }
 }

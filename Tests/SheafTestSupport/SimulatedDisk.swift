@@ -9,12 +9,6 @@ struct SimulatedDisk: Sendable {
         case fail(VolumeError.Code)
     }
 
-    /// The state of the volume lock.
-    enum Lock: Sendable {
-        case free, exclusive
-        case shared(Int)
-    }
-
     /// Maximum number of calls in a trace.
     private static let maximumTrace = 200
 
@@ -24,7 +18,9 @@ struct SimulatedDisk: Sendable {
     /// Source of file identities, distinct between files and between restarts of the disk.
     private var births: SeededRandom
 
-    var lock = Lock.free
+    var isLocked = false
+    /// The number of power cuts, which tells restarted systems apart.
+    private(set) var restarts = 0
     var processIdentifier: Int32 = 4_711
     private(set) var counters = SimulatedCounters()
     private(set) var isPowerCut = false
@@ -54,7 +50,9 @@ struct SimulatedDisk: Sendable {
             files.append(inodes[entries[index].inode].afterPowerCut(mode, &random))
             entries[index].inode = index
         }
-        return reborn(SimulatedDisk(seed: random.next(), entries: entries, inodes: files))
+        var disk = reborn(SimulatedDisk(seed: random.next(), entries: entries, inodes: files))
+        disk.restarts = restarts + 1
+        return disk
     }
 
     /// Returns the disk as a new process finds it after a process crash without a power cut.
@@ -99,6 +97,7 @@ struct SimulatedDisk: Sendable {
         var later = births
         disk.births = SeededRandom(seed: later.next() ^ disk.births.next(), "births")
         disk.quota = quota
+        disk.restarts = restarts
         disk.ignoresDataFlushes = ignoresDataFlushes
         disk.ignoresDirectoryFlushes = ignoresDirectoryFlushes
         disk.trace = trace.map { _ in [] }

@@ -10,6 +10,8 @@ package final class SimulatedVolume: Volume {
     package let identity: UInt64
     private let disk: Mutex<SimulatedDisk>
 
+    package var systemIdentity: UInt64 { inspect { UInt64($0.restarts) + 1 } }
+
     /// Creates a volume with these files durable.
     package init(seed: UInt64 = 0, files: [String: [UInt8]] = [:]) {
         identity = seed | 1
@@ -91,10 +93,10 @@ package final class SimulatedVolume: Volume {
         }
     }
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
+    package func lock() throws(VolumeError) -> LockOutcome {
         let holder = try withDisk { disk throws(VolumeError) -> Int32?? in
             try disk.beginComplete(.lock, "LOCK")
-            return disk.takeLock(kind)
+            return disk.takeLock()
         }
         if let holder { return .held(by: holder) }
         return .acquired(SimulatedLock(of: self))

@@ -33,7 +33,10 @@ package enum SmallStore {
         try engine.writeCheckpoint()
         for number in 13...18 { try commit(number, to: engine, &content) }
         try engine.close()
-        return (volume.snapshotFiles(), content)
+        var files = volume.snapshotFiles()
+        // The mark of the simulated system is no part of the store.
+        files[FileName.syncedName] = nil
+        return (files, content)
     }
 
     /// Commits one or two puts, sometimes with a removal or a delta record.

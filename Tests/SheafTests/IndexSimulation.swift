@@ -186,7 +186,6 @@ final class IndexSimulation {
         let before = image.snapshotFiles()
         let reader = try LogReader(ReadOnlyVolume(image))
         try check(try QueryEngine(reading: reader).snapshot(), comment)
-        reader.close()
         #expect(image.snapshotFiles() == before, comment)
         let store = try StoreEngine(opening: image, options: Self.options(random.next(), clock))
         let engine = try DocumentEngine(store)

@@ -34,7 +34,6 @@ import Testing
     @Test func `rows are found with and without an index`() throws {
         try fill()
         let reader = try LogReader(ReadOnlyVolume(volume))
-        defer { reader.close() }
         let queries = try QueryEngine(reading: reader)
         #expect(
             try rows("SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'red'", queries)
@@ -51,7 +50,6 @@ import Testing
         try fill()
         let before = volume.snapshotFiles()
         let reader = try LogReader(ReadOnlyVolume(volume))
-        defer { reader.close() }
         let queries = try QueryEngine(reading: reader)
         #expect(
             try rows("ALTER SYSTEM SET DQL_STRICT_MODE = true", queries)
@@ -83,7 +81,6 @@ import Testing
         while try store.flush() {}
         try store.close()
         let reader = try LogReader(ReadOnlyVolume(volume))
-        defer { reader.close() }
         let queries = try QueryEngine(reading: reader)
         for text in [
             "SELECT a._id FROM cars AS a JOIN cars AS b ON b.color = a._id",
@@ -106,7 +103,6 @@ import Testing
     @Test func `an empty store has no rows`() throws {
         try StoreEngine(opening: volume).close()
         let reader = try LogReader(ReadOnlyVolume(volume))
-        defer { reader.close() }
         #expect(try rows("SELECT * FROM cars", try QueryEngine(reading: reader)).isEmpty)
     }
 }

@@ -163,18 +163,20 @@ import Testing
         #expect(chmod(store.path, 0o755) == 0)
     }
 
-    @Test func `a store in use is refused, and the error names the process`() throws {
+    @Test func `a store in use can be inspected, and is compacted by its own process`() throws {
         let store = try StoreOnDisk()
         let engine = try StoreEngine(
             opening: try PosixVolume(path: store.path, creatingDirectory: false))
         for words in [
-            ["log", store.path], ["verify", store.path], ["compact", store.path],
+            ["log", store.path], ["verify", store.path], ["stats", store.path],
             ["salvage", store.path, store.directory.path("target")],
         ] {
             let run = try ToolRun(words)
-            #expect(run.status == 1 && run.output.isEmpty)
-            #expect(run.errors.contains("in use by process \(getpid());"), "\(run.errors)")
+            #expect(run.status == 0 && !run.output.isEmpty, "\(words): \(run.errors)")
         }
+        let run = try ToolRun(["compact", store.path])
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.errors.contains("in use by process \(getpid());"), "\(run.errors)")
         try engine.close()
     }
 

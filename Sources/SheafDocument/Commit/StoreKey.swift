@@ -121,6 +121,14 @@ package enum StoreKey: Hashable, Sendable {
         }
     }
 
+    /// Whether the key belongs to the catalog: a name, a collection or an index.
+    package var isOfCatalog: Bool {
+        switch self {
+        case .name, .collection, .index: true
+        default: false
+        }
+    }
+
     /// The encoded key.
     package var bytes: [UInt8] {
         switch self {

@@ -23,6 +23,8 @@ package final class CommitFeed: Sendable {
     private let changes = Mutex<[Change]>([])
     /// Commits with too many new documents, which are omitted from `changes`.
     private let omitted = Mutex<[CommitID]>([])
+    /// The last commit whose changes are unknown; zero if there is none.
+    private let unknown = Mutex<CommitID>(0)
     /// Maximum number of new documents in a received commit that is not omitted.
     private let maximumListed: Int
 
@@ -36,6 +38,31 @@ package final class CommitFeed: Sendable {
         guard !wanted else { return }
         changes.withLock { $0 = [] }
         omitted.withLock { $0 = [] }
+        unknown.withLock { $0 = 0 }
+    }
+
+    /// Whether changes are recorded.
+    var isRecorded: Bool { isRecording.load(ordering: .relaxed) }
+
+    /// Records changes that commits of another process have made.
+    func record(_ new: [Change]) {
+        guard isRecorded else { return }
+        changes.withLock { $0 += new }
+    }
+
+    /// Records that commits up to this one have made changes that are not known.
+    func recordUnknown(through commit: CommitID) {
+        guard isRecorded else { return }
+        unknown.withLock { $0 = commit }
+    }
+
+    /// Whether commits up to `commit` had unknown changes since the last call.
+    func drainUnknown(through commit: CommitID) -> Bool {
+        unknown.withLock { unknown in
+            guard unknown > 0, unknown <= commit else { return false }
+            unknown = 0
+            return true
+        }
     }
 
     /// Records the changes of a commit.

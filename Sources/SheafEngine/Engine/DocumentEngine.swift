@@ -13,7 +13,7 @@ package final class DocumentEngine: Sendable {
     /// The catalog for readers, separate from `state` so that readers never wait for a writer.
     private let catalog: Mutex<Catalog>
     /// The change feed of observers.
-    package let feed = CommitFeed()
+    private let feed = CommitFeed()
     /// The change feed of peers.
     let peerFeed: CommitFeed
     /// The function called before a commit, with the attachments that the commit may reference.
@@ -294,6 +294,11 @@ package final class DocumentEngine: Sendable {
     /// The writer lock is needed because a commit can be durable before its changes are recorded.
     package func drainFeed(through commit: CommitID) -> [CommitFeed.Change] {
         state.withLock { _ in feed.drainMerged(through: commit) }
+    }
+
+    /// Ends the feed of observers.
+    package func stopFeed() {
+        feed.setRecording(false)
     }
 
     /// Begins a transaction.

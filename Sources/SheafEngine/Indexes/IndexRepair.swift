@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-package import SheafStorage
+import SheafStorage
 
 /// Repair of the index entries after a store was opened.
 ///
@@ -23,15 +23,53 @@ package struct IndexRepair {
         return store.repairIndexEntries(of: snapshot, try mender.changes())
     }
 
-    /// Returns the snapshot with its index entries repaired in memory.
-    package static func repairInMemory(
-        _ state: RepairableSnapshot, _ catalog: Catalog
+    /// Returns the state of a reader with its index entries repaired in memory.
+    static func repair(
+        _ follower: LogFollower, _ catalog: Catalog
     ) throws(EngineError) -> LogSnapshot {
-        let snapshot = state.snapshot
+        let snapshot = follower.snapshot
         guard snapshot.indexMark.commit != snapshot.commit else { return snapshot }
         let mender = IndexRepair(
             snapshot: DocumentSnapshot(snapshot, catalog), indexMark: snapshot.indexMark)
-        return state.repaired(try mender.changes())
+        return follower.indexed(by: try mender.changes())
+    }
+
+    /// Returns the changes of index entries between two states of a reader.
+    ///
+    /// `keys` are those that commits have written or removed since `old`, whose entries are complete.
+    static func changes(
+        from old: DocumentSnapshot, to new: DocumentSnapshot, _ keys: [[UInt8]]
+    ) throws(EngineError) -> IndexChanges {
+        var changes = IndexChanges()
+        var (kept, made): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
+        let changed = Set(keys)
+        for definition in new.catalog.indexes.values.joined() {
+            if changed.contains(definition.key) {
+                made[definition.collection, default: []].append(definition)
+            } else {
+                kept[definition.collection, default: []].append(definition)
+            }
+        }
+        for key in keys {
+            guard case .index(let collection, let number)? = key.withUnsafeBytes({ StoreKey($0) })
+            else { continue }
+            changes.removeEntries(in: IndexEntry.range(collection: collection, number: number))
+        }
+        var entries = DocumentIndexEntries(kept, new.names)
+        for key in keys where key.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) != nil {
+            let before = try entries.keys(of: try old.document(key), key)
+            try onStorage { () throws(StorageError) in
+                for entry in before { try changes.removeEntries(entry) }
+            }
+            guard let pointer = key.withUnsafeBytes({ new.log.recordPointer(of: $0) }) else {
+                continue
+            }
+            try entries.indexDocument(key, at: pointer, in: new, &changes)
+        }
+        var created = DocumentIndexEntries(made, new.names, includesTombstones: false)
+        try created.indexAll(in: new, &changes)
+        changes.sort()
+        return changes
     }
 
     private func changes() throws(EngineError) -> IndexChanges {

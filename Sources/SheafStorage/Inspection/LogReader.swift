@@ -1,37 +1,39 @@
-/// A store opened for inspection, without any changes to its directory.
+/// A store opened for reading: its newest durable commit, also while another process writes.
 ///
-/// Several readers may be open at the same time; a reader and a writer exclude each other.
+/// It takes no lock, and neither side waits for the other.
 package final class LogReader: Sendable {
-    package let volume: any Volume
+    /// The files as they were when the reader was opened.
+    let directory: DirectorySnapshot
     let contents: LogContents
-    private let lock: any VolumeLock
 
     /// Opens the store at `path`; throws if there is none.
     package static func open(at path: String) throws(StorageError) -> LogReader {
         try LogReader(try ReadOnlyVolume.open(at: path))
     }
 
-    /// Opens the store in `volume` with a shared lock.
+    /// Opens the store in `volume`.
     package init(_ volume: any Volume) throws(StorageError) {
-        let lock = try StoreEngine.acquire(.shared, of: volume)
+        (directory, contents) = try Self.read(volume, after: nil)
+    }
+
+    /// Takes the files of a store and reads their headers and footers.
+    ///
+    /// Files that contradict each other are taken again, in case a writer has just replaced them.
+    static func read(
+        _ volume: any Volume, after previous: DirectorySnapshot?
+    ) throws(StorageError) -> (DirectorySnapshot, LogContents) {
+        let directory = try DirectorySnapshot.take(volume, after: previous)
         do throws(StorageError) {
-            contents = try LogContents(volume)
+            return (directory, try LogContents(directory))
         } catch {
-            lock.release()
-            throw error
+            guard case .corrupt = error else { throw error }
+            let again = try DirectorySnapshot.take(volume)
+            return (again, try LogContents(again))
         }
-        self.volume = volume
-        self.lock = lock
     }
 
-    deinit {
-        lock.release()
-    }
-
-    /// Releases the lock; all data read remains valid while the reader is retained.
-    package func close() {
-        lock.release()
-    }
+    /// The volume of the store, which refuses all changes.
+    package var volume: any Volume { directory }
 
     /// The identity of the store; nil if there was no commit yet.
     package var store: StoreID? { contents.store }
@@ -43,7 +45,7 @@ package final class LogReader: Sendable {
 
     /// Returns the state that opening the store would recover.
     package func snapshot() throws(StorageError) -> LogSnapshot {
-        try Recovery.read(volume: volume).snapshot
+        try Recovery.read(volume: directory).snapshot
     }
 
     /// Returns an iterator over the commits after `since`, in order.

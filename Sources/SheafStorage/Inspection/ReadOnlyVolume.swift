@@ -31,7 +31,7 @@ package final class ReadOnlyVolume: Volume {
             case .segment, .base, .checkpoint, .closedMark: return true
             case .lock: hasLock = true
             case .foreign: hasForeign = true
-            case .temporary, .siteMark, .attachments: break
+            case .synced, .temporary, .siteMark, .attachments: break
             }
         }
         // A store without commits has only its lock file, whose name other programs use, too.
@@ -39,6 +39,12 @@ package final class ReadOnlyVolume: Volume {
     }
 
     package var path: String { base.path }
+    package var identity: UInt64 { base.identity }
+    package var systemIdentity: UInt64 { base.systemIdentity }
+    package var isInstant: Bool { base.isInstant }
+
+    package func watch(_ name: String) -> (any VolumeWatch)? { base.watch(name) }
+
 
     package func names() throws(VolumeError) -> [String] {
         try base.names()
@@ -61,9 +67,8 @@ package final class ReadOnlyVolume: Volume {
         throw refusal(.synchronizeNames, path)
     }
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
-        guard kind == .shared else { throw refusal(.lock, FileName.lockName) }
-        return try base.lock(.shared)
+    package func lock() throws(VolumeError) -> LockOutcome {
+        throw refusal(.lock, FileName.lockName)
     }
 
     package func directory(

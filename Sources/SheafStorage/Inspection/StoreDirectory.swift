@@ -47,7 +47,7 @@ struct StoreDirectory {
             case .closedMark(let commit): closedMarks.append((commit, name))
             case .temporary:
                 if isFile(name, in: volume) { temporaries.append(name) }
-            case .lock, .siteMark: _ = isFile(name, in: volume)
+            case .lock, .synced, .siteMark: _ = isFile(name, in: volume)
             case .attachments: break
             case .foreign: foreign.append(name)
             }

@@ -107,7 +107,7 @@ extension LogReader {
 
     /// Returns the length of a file; zero for files outside the log format, which are not opened.
     private func size(of name: String) throws(StorageError) -> Int {
-        if [.foreign, .lock, .attachments].contains(FileName(name)) { return 0 }
+        if [.foreign, .lock, .synced, .attachments].contains(FileName(name)) { return 0 }
         return try translatingErrors { () throws(VolumeError) in
             let file = try volume.open(name, .read)
             defer { file.close() }
@@ -129,7 +129,7 @@ extension LogReader {
             case .checkpoint(let commit):
                 statistics.checkpoints.append(
                     StoreStatistics.CheckpointFile(name: name, commit: commit, byteCount: size))
-            case .lock, .closedMark, .siteMark, .attachments:
+            case .lock, .synced, .closedMark, .siteMark, .attachments:
                 break
             case .segment, .base, .temporary, .foreign:
                 statistics.otherCount += 1

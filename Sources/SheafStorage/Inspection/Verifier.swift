@@ -19,16 +19,14 @@ package struct Verifier: ~Copyable {
     /// The end of the last complete commit so far.
     var end = LogPosition.none
 
-    /// Verifies the store in `volume`; throws if the store cannot be read at all.
+    /// Verifies the store in `volume`, which may be in use; throws if it cannot be read at all.
     package static func verify(_ volume: any Volume) throws(StorageError) -> Verification {
-        let lock = try StoreEngine.acquire(.shared, of: volume)
-        defer { lock.release() }
-        return try verifyUnlocked(volume)
+        try verifyFiles(of: try DirectorySnapshot.take(volume, holdingFiles: true))
     }
 
-    /// Verifies the files in `volume`, whose lock the caller holds.
-    package static func verifyUnlocked(
-        _ volume: any Volume
+    /// Verifies the files in `volume`, which no one changes meanwhile.
+    package static func verifyFiles(
+        of volume: any Volume
     ) throws(StorageError) -> Verification {
         var verifier = Verifier(volume: volume, directory: try StoreDirectory(volume))
         try verifier.run()

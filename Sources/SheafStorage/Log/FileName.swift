@@ -1,6 +1,8 @@
 /// The kind of a file in a store directory, parsed from its name (`format-spec/log.md`, table 1).
 package enum FileName: Equatable, Sendable {
     case lock
+    /// `SYNCED`: how far the log is durable (`SyncedMark`).
+    case synced
     /// `0000000007.log`: a log segment.
     case segment(UInt32)
     /// `0000000001-0000000006.base`: a base file that replaces these segments.
@@ -19,6 +21,7 @@ package enum FileName: Equatable, Sendable {
     case foreign
 
     package static let lockName = "LOCK"
+    package static let syncedName = "SYNCED"
     package static let attachmentsName = "attachments"
     private static let randomDigits = 16
 
@@ -65,6 +68,7 @@ package enum FileName: Equatable, Sendable {
 
     private static func parse(_ name: String) -> FileName {
         if name == lockName { return .lock }
+        if name == syncedName { return .synced }
         if name == attachmentsName { return .attachments }
         guard let dot = name.lastIndex(of: ".") else { return .foreign }
         let stem = name[..<dot]

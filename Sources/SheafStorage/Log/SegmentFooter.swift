@@ -80,19 +80,26 @@ package struct SegmentFooter: Equatable, Sendable {
         return bytes
     }
 
+    /// Whether 88 bytes read at `offset` are a footer of a segment of `store`.
+    static func isValid(
+        _ footer: UnsafeRawBufferPointer, at offset: Int, store: StoreID
+    ) -> Bool {
+        guard footer.loadInteger(Layout.magic) as UInt64 == magic else { return false }
+        let checksum = XXH3.hash64(
+            footer.slice(0..<Layout.checksum), seed: store.checksumSeed)
+        return footer.loadInteger(Layout.checksum) == checksum
+            && footer.loadInteger(Layout.contentLength) == UInt64(offset)
+            && (footer.loadInteger(Layout.directoryOffset) as UInt64) < UInt64(offset)
+    }
+
     /// Decodes the footer at `offset`; nil unless it is complete and belongs to `store`.
     package init?(decoding bytes: UnsafeRawBufferPointer, at offset: Int, store: StoreID) {
         guard offset >= SegmentHeader.length, offset <= bytes.count - Self.length else {
             return nil
         }
         let footer = bytes.slice(offset..<offset + Self.length)
-        guard footer.loadInteger(Layout.magic) as UInt64 == Self.magic else { return nil }
-        let checksum = XXH3.hash64(
-            footer.slice(0..<Layout.checksum), seed: store.checksumSeed)
-        guard footer.loadInteger(Layout.checksum) == checksum else { return nil }
-        guard footer.loadInteger(Layout.contentLength) == UInt64(offset) else { return nil }
+        guard Self.isValid(footer, at: offset, store: store) else { return nil }
         let directoryOffset: UInt64 = footer.loadInteger(Layout.directoryOffset)
-        guard directoryOffset < UInt64(offset) else { return nil }
         self.init(
             contentLength: offset,
             recordCount: footer.loadInteger(Layout.recordCount),

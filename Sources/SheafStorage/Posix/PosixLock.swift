@@ -13,7 +13,7 @@
 final class PosixLock: VolumeLock {
     private let path: String
     private let directory: Descriptor
-    /// The file with the process number of an exclusive holder.
+    /// The file with the process number of the holder; nil if the disk was full.
     private let file: ProcessNumberFile?
 
     private init(_ path: String, _ directory: Descriptor, _ file: ProcessNumberFile?) {
@@ -24,19 +24,12 @@ final class PosixLock: VolumeLock {
 
     /// Acquires the lock of `directory`, which is at `path`, without waiting.
     static func acquire(
-        _ kind: LockKind, of directory: Descriptor, at path: String
+        _ directory: Descriptor, at path: String
     ) throws(VolumeError) -> LockOutcome {
         let own = Descriptor(try directory.openOnceMore(.lock, path))
-        guard try acquireLock(kind == .exclusive ? LOCK_EX : LOCK_SH, of: own, at: path) else {
-            if kind == .exclusive, try acquireLock(LOCK_SH, of: own, at: path) {
-                // Readers write no process number; an existing one is from a writer that was
-                // killed.
-                release(own, at: path)
-                return .held(by: nil)
-            }
+        guard try acquireLock(of: own, at: path) else {
             return .held(by: ProcessNumberFile.holder(in: directory))
         }
-        guard kind == .exclusive else { return .acquired(PosixLock(path, own, nil)) }
         do throws(VolumeError) {
             return .acquired(
                 PosixLock(path, own, try ProcessNumberFile.writeProcessNumber(in: directory)))
@@ -57,11 +50,11 @@ final class PosixLock: VolumeLock {
 
     /// Requests the lock; returns whether it was acquired.
     private static func acquireLock(
-        _ request: Int32, of directory: Descriptor, at path: String
+        of directory: Descriptor, at path: String
     ) throws(VolumeError) -> Bool {
         do throws(VolumeError) {
             try directory.call(.lock, path) { number in
-                Int(Descriptor.retryingInterruptions { flock(number, request | LOCK_NB) })
+                Int(Descriptor.retryingInterruptions { flock(number, LOCK_EX | LOCK_NB) })
             }
             return true
         } catch {

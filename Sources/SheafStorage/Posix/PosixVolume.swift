@@ -42,6 +42,14 @@ package final class PosixVolume: Volume {
         return birth?.hash ?? 0
     }
 
+    package var systemIdentity: UInt64 { RunningSystem.identity }
+
+    #if !canImport(Darwin)
+        package func watch(_ name: String) -> (any VolumeWatch)? {
+            FileWatch(name, in: directory)
+        }
+    #endif
+
     package func identity(of name: String) throws(VolumeError) -> UInt64 {
         let file = try directory.open(.open, name, O_RDONLY)
         defer { file.close() }
@@ -130,8 +138,8 @@ package final class PosixVolume: Volume {
         try directory.call(.synchronizeNames, path) { Int(Descriptor.synchronizeNames($0)) }
     }
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
-        try PosixLock.acquire(kind, of: directory, at: path)
+    package func lock() throws(VolumeError) -> LockOutcome {
+        try PosixLock.acquire(directory, at: path)
     }
 
     private func isDirectory(_ name: String) throws(VolumeError) -> Bool {

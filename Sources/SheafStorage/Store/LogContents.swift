@@ -44,7 +44,7 @@ struct LogContents {
             case .checkpoint(let commit): checkpoints.append((commit, name))
             case .closedMark(let commit): closedMarks.append((commit, name))
             case .temporary: temporaries.append(name)
-            case .lock, .siteMark, .attachments: break
+            case .lock, .synced, .siteMark, .attachments: break
             case .foreign: foreign.append(name)
             }
         }

@@ -3,9 +3,13 @@ import SheafBytes
 /// A log visitor that applies operations to the keys of a checkpoint.
 final class Replayer: LogVisitor {
     private var keyspace: Keyspace?
+    private let recordsKeys: Bool
+    /// The keys of the operations, if they are recorded.
+    private(set) var changedKeys: Set<[UInt8]> = []
 
     /// Creates a replayer for the keys of a checkpoint and files that begin with these segments.
-    init(keyspace: consuming Keyspace, firstSegments: [UInt32]) {
+    init(keyspace: consuming Keyspace, firstSegments: [UInt32], recordsKeys: Bool = false) {
+        self.recordsKeys = recordsKeys
         keyspace.live = keyspace.live.aligned(to: firstSegments)
         self.keyspace = consume keyspace
     }
@@ -33,6 +37,7 @@ final class Replayer: LogVisitor {
     }
 
     private func apply(_ operation: Operation, at position: LogPosition) {
+        if recordsKeys { changedKeys.insert(Array(operation.key)) }
         let pointer = RecordPointer(
             position: position, length: operation.length, isDelta: operation.kind == .delta)
         switch operation.kind {

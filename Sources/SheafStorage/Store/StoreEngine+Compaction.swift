@@ -159,6 +159,7 @@ extension StoreEngine {
             state.keyspace.live.merge(plan.segments)
             return state.published.grownLength
         }
+        recordReplacement()
         compaction.compactedAt[plan.segments.lowerBound] = grown
         var rest = result.droppedRemovals[...]
         while !rest.isEmpty {

@@ -32,6 +32,8 @@ package final class StoreEngine: Sendable {
     let checkpoints: Mutex<CheckpointState>
     let compaction: Mutex<CompactionState>
     private let lock: any VolumeLock
+    /// The mark for readers in other processes; nil if the disk was full, or there is no disk.
+    private let synced: SyncedFile?
     /// The outcome of opening the store.
     package let recovery: RecoveryReport
     /// The callbacks that the flushing thread calls after publishing a snapshot.
@@ -55,9 +57,13 @@ package final class StoreEngine: Sendable {
     package init(
         opening volume: any Volume, options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) {
-        let lock = try Self.acquire(.exclusive, of: volume)
+        let lock = try Self.acquireLock(of: volume)
         do throws(StorageError) {
             let recovered = try Recovery.run(volume: volume, options: options)
+            synced = try translatingErrors { () throws(VolumeError) in
+                try SyncedFile.create(
+                    in: volume, store: recovered.store, recovered.snapshot)
+            }
             self.volume = volume
             self.options = options
             self.lock = lock
@@ -81,11 +87,11 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// Acquires the lock of a store directory; throws if it is held.
-    static func acquire(
-        _ kind: LockKind, of volume: any Volume
+    /// Acquires the writer's lock of a store directory; throws if it is held.
+    private static func acquireLock(
+        of volume: any Volume
     ) throws(StorageError) -> any VolumeLock {
-        let outcome = try translatingErrors { () throws(VolumeError) in try volume.lock(kind) }
+        let outcome = try translatingErrors { () throws(VolumeError) in try volume.lock() }
         switch outcome {
         case .acquired(let lock): return lock
         case .held(let holder): throw .locked(path: volume.path, holder: holder)
@@ -236,6 +242,8 @@ package final class StoreEngine: Sendable {
         }
         do throws(StorageError) {
             let written = try writer.write(flush.batch, synced: flush.synced)
+            // The callers that wait may ask another process to read their commits.
+            synced?.advance(to: flush.end, commit: flush.commit)
             let waiters = state.withLock { state in
                 lastWriterCount.store(state.waiters.count, ordering: .relaxed)
                 defer { publish(state.published) }
@@ -246,6 +254,11 @@ package final class StoreEngine: Sendable {
         } catch {
             return Flushed(waiters: poison(error), commit: flush.commit, error: error)
         }
+    }
+
+    /// Shows readers in other processes that a base file has replaced others.
+    func recordReplacement() {
+        synced?.recordReplacement()
     }
 
     /// Refuses all further writes; returns the waiting callers.

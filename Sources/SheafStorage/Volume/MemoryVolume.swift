@@ -61,7 +61,7 @@ package final class MemoryVolume: Volume {
         }
     }
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
+    package func lock() throws(VolumeError) -> LockOutcome {
         let isFree = state.withLock { state in
             defer { state.isLocked = true }
             return !state.isLocked

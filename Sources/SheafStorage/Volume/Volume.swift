@@ -21,8 +21,8 @@ package protocol Volume: Sendable {
     /// Makes all changes of names durable, unless a signal interrupts the call.
     func synchronizeNamesOnce() throws(VolumeError)
 
-    /// Tries to acquire the lock of the directory, without waiting.
-    func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome
+    /// Tries to acquire the writer's lock of the directory, without waiting.
+    func lock() throws(VolumeError) -> LockOutcome
 
     /// Returns a subdirectory; a missing one is nil, or durably created if `creating` is true.
     func directory(_ name: String, creating: Bool) throws(VolumeError) -> (any Volume)?
@@ -32,6 +32,14 @@ package protocol Volume: Sendable {
 
     /// The identity of the directory, which a copy in its place does not share; zero if unknown.
     var identity: UInt64 { get }
+
+    /// The identity of the running system, which changes when it restarts; zero if unknown.
+    ///
+    /// After a restart, bytes that a program reads are on the disk or in files written since.
+    var systemIdentity: UInt64 { get }
+
+    /// Starts to watch the writes to a file; nil if the system cannot, or the file is missing.
+    func watch(_ name: String) -> (any VolumeWatch)?
 
     /// Returns an identity of a file that changes when the file is copied or written.
     ///
@@ -47,6 +55,8 @@ extension Volume {
 
     package var isInstant: Bool { false }
     package var identity: UInt64 { 0 }
+    package var systemIdentity: UInt64 { 0 }
+    package func watch(_ name: String) -> (any VolumeWatch)? { nil }
 
     package func identity(of name: String) throws(VolumeError) -> UInt64 { 0 }
 
@@ -68,14 +78,6 @@ package enum FileAccess: Sendable {
     case create
 }
 
-/// The mode of a directory lock.
-package enum LockKind: Sendable {
-    /// A single holder, for writing.
-    case exclusive
-    /// Several holders, for reading.
-    case shared
-}
-
 /// The result of trying to acquire a directory lock.
 package enum LockOutcome: Sendable {
     /// The lock is held until it is released or the process ends.
@@ -88,6 +90,15 @@ package enum LockOutcome: Sendable {
 package protocol VolumeLock: AnyObject, Sendable {
     /// Releases the lock; further calls do nothing.
     func release()
+}
+
+/// A watch of the writes to one file.
+package protocol VolumeWatch: AnyObject, Sendable {
+    /// Waits for a write since the previous call, for `interrupt`, or for the time to pass.
+    func wait(milliseconds: Int)
+
+    /// Ends the current wait, or the next one.
+    func interrupt()
 }
 
 /// An open file.

@@ -44,16 +44,6 @@ final class ObserverDispatcher: Sendable {
 
     // MARK: Observers
 
-    private var documents: DocumentEngine {
-        get throws(StoreError) {
-            guard case .engine(let documents) = queries.source else {
-                throw StoreError(
-                    .readOnly, "a read-only store cannot be observed, because it does not change")
-            }
-            return documents
-        }
-    }
-
     /// Adds an observer of a query; throws if the statement is invalid.
     func observe(
         _ query: DQL, _ arguments: QueryArguments, _ callback: ObserverRegistration.Callback
@@ -61,14 +51,13 @@ final class ObserverDispatcher: Sendable {
         let (statement, values) = try queries.prepare(query, arguments)
         // Errors of the statement are thrown here, not delivered.
         _ = try queries.makeRun(statement, values).observedChanges()
-        _ = try documents
         let number = lastNumber.add(1, ordering: .relaxed).newValue
         let observer = ObserverRegistration(query, number: number, callback, dispatcher: self)
         observers.withLock { $0[number] = observer }
         let newObserver = NewObserver(
-            observer, statement, values, missedThrough: try documents.startFeed())
+            observer, statement, values, missedThrough: queries.source.startFeed())
         // The hook is set before the first dispatch, so that no commit in between is missed.
-        try documents.store.onPublishing { [weak self] in self?.wakeDispatcher() }
+        queries.source.onNewSnapshot { [weak self] in self?.wakeDispatcher() }
         let isIn: Bool
         // Weak: a thread stuck in a callback must not keep a released store and its lock.
         let dispatch: ObserverWorkerPool.DispatchBody = { [weak self] in
@@ -100,10 +89,9 @@ final class ObserverDispatcher: Sendable {
     func stop() {
         for observer in registrations { _ = observer.end() }
         observers.withLock { $0 = [:] }
-        let documents = try? documents
-        documents?.store.onPublishing(nil)
+        queries.source.onNewSnapshot(nil)
         workers.stop()
-        documents?.feed.setRecording(false)
+        queries.source.stopFeed()
     }
 
     // MARK: Dispatching

@@ -76,9 +76,13 @@ package struct ObserverSchedule {
         parameters = queries.parameters
         let reader = queries.reader(parameters)
         applyParameters(old.values, reader)
-        let changes = queries.documents.drainFeed(through: reader.snapshot.log.commit)
+        let changes = queries.source.drainFeed(through: reader.snapshot.log.commit)
+        if changes == nil {
+            changed = Array(observedResults.values)
+            for live in changed { live.isStale = true }
+        }
         // Only new observers justify the copy, which retains all deliveries again.
-        var deliveries = apply(changes, reader)
+        var deliveries = apply(changes ?? [], reader)
         if !newObservers.isEmpty { deliveries += add(newObservers, reader) }
         return deliveries
     }

@@ -52,6 +52,8 @@ extension Store {
         _ query: DQL, _ arguments: QueryArguments, _ callback: ObserverRegistration.Callback
     ) throws(StoreError) -> StoreObserver {
         guard !isClosed.load(ordering: .acquiring) else { throw .closed }
-        return StoreObserver(try dispatcher.observe(query, arguments, callback))
+        let observer = StoreObserver(try dispatcher.observe(query, arguments, callback))
+        try follower.start()
+        return observer
     }
 }

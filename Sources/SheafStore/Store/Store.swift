@@ -36,6 +36,9 @@ public final class Store: Sendable {
     /// Whether the store is closed or being closed; read without a lock.
     let isClosed = Atomic(false)
 
+    /// The thread that reads the commits of other processes for observers of a read-only store.
+    let follower: CommitFollower
+
     fileprivate enum Backing: Sendable {
         case log(LogStore)
         case reader(LogReader)
@@ -67,6 +70,7 @@ public final class Store: Sendable {
             }
             let queries = queries
             dispatcher = ObserverDispatcher(queries)
+            follower = CommitFollower(queries)
             slowTransactionMonitor = SlowTransactionMonitor(options.log, gate) {
                 let values = queries.parameters.values
                 return SlowTransactionMonitor.Settings(
@@ -81,6 +85,7 @@ public final class Store: Sendable {
     }
 
     deinit {
+        follower.stop()
         attachments.close()
         dispatcher.stop()
         slowTransactionMonitor.stop()
@@ -89,8 +94,8 @@ public final class Store: Sendable {
     /// Opens the store in the directory at `path`; creates it if missing, unless opened read-only.
     ///
     /// A store can be open for writing only once; another opening throws an error that names the
-    /// holder. Several readers can have it open at the same time, during which it cannot be opened
-    /// for writing.
+    /// holder. Any number of processes can have it open for reading at the same time, whether or
+    /// not another one writes.
     public static nonisolated(nonsending) func open(
         at path: String, options: StoreOptions = StoreOptions()
     ) async throws -> Store {
@@ -183,10 +188,11 @@ public final class Store: Sendable {
         let (backing, hub, monitor, queries) = (
             backing, dispatcher, slowTransactionMonitor, queries
         )
-        let attachments = attachments
+        let (attachments, follower) = (attachments, follower)
         let result: Closing
         do {
             try await Self.runOnThread("sheaf-close") { () throws(StoreError) in
+                follower.stop()
                 hub.stop()
                 monitor.stop()
                 queries.log?.write(.info, "closing the store")
@@ -285,7 +291,7 @@ extension Store.Backing {
     fileprivate func close() throws(StorageError) {
         switch self {
         case .log(let log): try log.close()
-        case .reader(let reader): reader.close()
+        case .reader: break
         }
     }
 

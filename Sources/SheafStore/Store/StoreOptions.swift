@@ -22,8 +22,9 @@ public struct StoreOptions: Sendable {
 
     /// Whether the store is opened for reading only; it must exist.
     ///
-    /// Statements read the state at opening. Several processes can read a store at the same time,
-    /// during which it cannot be opened for writing.
+    /// Any number of processes can read a store while another one writes; neither side waits for
+    /// the other. Statements read the newest durable commit at the time of opening or of the last
+    /// `Store.refresh()`. A store with observers reads new commits by itself.
     public var isReadOnly = false
 
     /// Maximum total size of the attachments of an in-memory store in bytes; unlimited on disk.

@@ -31,7 +31,7 @@ final class ObservedFiles: Volume {
 
     func synchronizeNamesOnce() throws(VolumeError) { try inner.synchronizeNamesOnce() }
 
-    func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { try inner.lock(kind) }
+    func lock() throws(VolumeError) -> LockOutcome { try inner.lock() }
 }
 
 /// A file that calls a closure before it is read for the first time.

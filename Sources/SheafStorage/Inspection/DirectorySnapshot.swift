@@ -1,0 +1,212 @@
+import SheafBytes
+
+/// The files of a store at one moment, which stay readable while a writer changes the directory.
+///
+/// No lock is taken. Log files are mapped up to what is durable, so that a later truncation does
+/// not reach the mapped bytes, and compaction may remove their names.
+package final class DirectorySnapshot: Volume {
+    /// The readable part of a log file.
+    struct LogFile: Sendable {
+        /// The mapped bytes, which may continue after the readable ones; nil for a file to copy.
+        let mapping: FileMapping?
+        /// The open file, for readers that must survive unreadable sectors of a disk.
+        var file: (any VolumeFile)?
+        /// Whether the mapping is a copy in memory, which does not grow with the file.
+        var isCopy = false
+        /// The number of readable bytes.
+        let count: Int
+        /// Whether the file is complete and never changes.
+        let isSealed: Bool
+    }
+
+    let base: any Volume
+    /// How far the writer has synced the log; nil if no writer of the running system has.
+    package let mark: SyncedMark?
+    let listedNames: [String]
+    /// The segments and base files, by name.
+    let logFiles: [String: LogFile]
+    /// The open checkpoints, by name.
+    let checkpoints: [String: any VolumeFile]
+
+    init(
+        base: any Volume, mark: SyncedMark?, names: [String], logFiles: [String: LogFile],
+        checkpoints: [String: any VolumeFile]
+    ) {
+        self.base = base
+        self.mark = mark
+        listedNames = names
+        self.logFiles = logFiles
+        self.checkpoints = checkpoints
+    }
+
+    package var path: String { base.path }
+    package var identity: UInt64 { base.identity }
+    package var systemIdentity: UInt64 { base.systemIdentity }
+    package var isInstant: Bool { base.isInstant }
+
+    package func names() throws(VolumeError) -> [String] { listedNames }
+
+    package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
+        guard access == .read else { throw refusal(.open, name) }
+        if let file = logFiles[name] { return MappedFile(name: name, file) }
+        if let file = checkpoints[name] { return SharedFile(file) }
+        return try base.open(name, .read)
+    }
+
+    package func rename(_ name: String, to newName: String) throws(VolumeError) {
+        throw refusal(.rename, name)
+    }
+
+    package func remove(_ name: String) throws(VolumeError) {
+        throw refusal(.remove, name)
+    }
+
+    package func synchronizeNamesOnce() throws(VolumeError) {
+        throw refusal(.synchronizeNames, path)
+    }
+
+    package func lock() throws(VolumeError) -> LockOutcome {
+        throw refusal(.lock, FileName.lockName)
+    }
+
+    package func directory(
+        _ name: String, creating: Bool
+    ) throws(VolumeError) -> (any Volume)? {
+        guard !creating else { throw refusal(.create, name) }
+        return try base.directory(name, creating: false)
+    }
+
+    package func watch(_ name: String) -> (any VolumeWatch)? { base.watch(name) }
+
+    /// Whether two snapshots without marks have the same bytes.
+    ///
+    /// Without a writer's mark, a longer log shows only in the bytes of the last file.
+    func hasSameFiles(as other: DirectorySnapshot) -> Bool {
+        guard mark == nil, other.mark == nil, listedNames == other.listedNames else { return false }
+        return logFiles.allSatisfy { name, file in
+            guard let known = other.logFiles[name], known.count == file.count else { return false }
+            guard let (one, two) = file.mapping.flatMap({ one in
+                known.mapping.map { (one, $0) }
+            }) else { return false }
+            return one === two
+                || one.bytes.prefix(file.count).elementsEqual(two.bytes.prefix(file.count))
+        }
+    }
+
+    private func refusal(_ operation: VolumeError.Operation, _ name: String) -> VolumeError {
+        VolumeError(operation, name, .readOnlyFileSystem)
+    }
+}
+
+/// A log file of a snapshot, whose bytes are read from its mapping.
+private final class MappedFile: VolumeFile {
+    let name: String
+    private let file: DirectorySnapshot.LogFile
+
+    init(name: String, _ file: DirectorySnapshot.LogFile) {
+        self.name = name
+        self.file = file
+    }
+
+    func size() throws(VolumeError) -> Int { file.count }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Int {
+        let count = max(0, min(buffer.count, file.count - offset))
+        let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        if let open = file.file { return try open.read(into: target, at: offset) }
+        guard count > 0, let mapping = file.mapping else { return 0 }
+        target.copyMemory(from: mapping.bytes.slice(offset..<offset + count))
+        return count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
+        throw VolumeError(.write, name, .readOnlyFileSystem)
+    }
+
+    func synchronizeOnce() throws(VolumeError) {
+        throw VolumeError(.synchronize, name, .readOnlyFileSystem)
+    }
+
+    func truncate(to size: Int) throws(VolumeError) {
+        throw VolumeError(.truncate, name, .readOnlyFileSystem)
+    }
+
+    func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
+        guard mode == .shared, length <= file.count else {
+            throw VolumeError(.map, name, .unexpectedEnd)
+        }
+        if let mapping = file.mapping { return mapping.prefix(length) }
+        return try FileMapping.copy(count: length) { buffer throws(VolumeError) in
+            try readFully(into: buffer, at: 0)
+        }
+    }
+
+    func close() {}
+}
+
+/// An open checkpoint of a snapshot, which remains open when its user closes it.
+private final class SharedFile: VolumeFile {
+    private let file: any VolumeFile
+
+    init(_ file: any VolumeFile) {
+        self.file = file
+    }
+
+    var name: String { file.name }
+
+    func size() throws(VolumeError) -> Int { try file.size() }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
+        throw VolumeError(.write, name, .readOnlyFileSystem)
+    }
+
+    func synchronizeOnce() throws(VolumeError) {
+        throw VolumeError(.synchronize, name, .readOnlyFileSystem)
+    }
+
+    func truncate(to size: Int) throws(VolumeError) {
+        throw VolumeError(.truncate, name, .readOnlyFileSystem)
+    }
+
+    func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
+        try file.map(length: length, mode)
+    }
+
+    func close() {}
+}
+
+extension FileMapping {
+    /// Returns a mapping of the first `length` bytes, which retains this one.
+    func prefix(_ length: Int) -> FileMapping {
+        precondition(length <= count, "A part of a mapping is not longer than the mapping.")
+        guard length < count else { return self }
+        return FileMapping(base: base, count: length) { withExtendedLifetime(self) {} }
+    }
+
+    /// Returns a copy of bytes in memory, which no change of a file affects.
+    static func copy(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(VolumeError) -> Void)
+        throws(VolumeError) -> FileMapping
+    {
+        let copied = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(count, 1), alignment: 4_096)
+        nonisolated(unsafe) let bytes = copied
+        do throws(VolumeError) {
+            try fill(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]))
+        } catch {
+            bytes.deallocate()
+            throw error
+        }
+        guard let base = bytes.baseAddress else {
+            preconditionFailure("An allocation of at least one byte has an address.")
+        }
+        return FileMapping(base: base, count: count) { bytes.deallocate() }
+    }
+}

@@ -1,0 +1,64 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+#if !canImport(Darwin)
+    /// A watch of the writes to one file, by inotify.
+    final class FileWatch: VolumeWatch {
+        private let events: Descriptor
+        /// The ends of a pipe that `interrupt` writes to.
+        private let interruption: (read: Descriptor, write: Descriptor)
+
+        /// Watches the file `name` in `directory`; nil if it is missing or the system refuses.
+        init?(_ name: String, in directory: Descriptor) {
+            let number = inotify_init1(Int32(O_CLOEXEC | O_NONBLOCK))
+            guard number >= 0 else { return nil }
+            events = Descriptor(number)
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { return nil }
+            for end in ends {
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            }
+            interruption = (Descriptor(ends[0]), Descriptor(ends[1]))
+            guard let file = try? directory.open(.open, name, O_RDONLY) else { return nil }
+            defer { file.close() }
+            // The path of the open file names it even if its directory was renamed.
+            let watched = try? file.call(.open, name) { file in
+                Int(inotify_add_watch(number, "/proc/self/fd/\(file)", UInt32(IN_MODIFY)))
+            }
+            guard watched != nil else { return nil }
+        }
+
+        func wait(milliseconds: Int) {
+            _ = try? events.call(.read, "events") { events in
+                (try? interruption.read.call(.read, "events") { pipe in
+                    var polled = [
+                        pollfd(fd: events, events: Int16(POLLIN), revents: 0),
+                        pollfd(fd: pipe, events: Int16(POLLIN), revents: 0),
+                    ]
+                    _ = poll(&polled, nfds_t(polled.count), Int32(clamping: milliseconds))
+                    Self.drain(events)
+                    Self.drain(pipe)
+                    return 0
+                }) ?? 0
+            }
+        }
+
+        func interrupt() {
+            // A full pipe already ends the wait.
+            _ = try? interruption.write.call(.write, "events") { pipe in
+                withUnsafeBytes(of: UInt8(1)) { write(pipe, $0.baseAddress, $0.count) }
+            }
+        }
+
+        /// Reads and discards all events that have arrived.
+        private static func drain(_ events: Int32) {
+            withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+                while read(events, buffer.baseAddress, buffer.count) > 0 {}
+            }
+        }
+    }
+#endif
