@@ -43,9 +43,7 @@ extension CrashSimulation {
         }
         dropEngine()
         heal()
-        volume =
-            random.chance(1, in: 2)
-            ? volume.processDeath(seed: random.next()) : volume.powerCut(seed: random.next())
+        if random.chance(1, in: 2) { killWriter() } else { cutPower() }
         try reopen()
     }
 

@@ -13,7 +13,7 @@ extension CrashSimulation {
     /// Draws possible disk states for a power cut at this point, and checks and continues each.
     func takeImages() {
         guard violation == nil else { return }
-        let seen = engine?.snapshot().commit ?? 0
+        let seen = max(engine?.snapshot().commit ?? 0, seenByReaders)
         let situation = Situation(
             changes: volume.counters.changes,
             acknowledged: acknowledged.value, seen: seen, last: model.last)

@@ -34,6 +34,10 @@ extension CrashSimulation {
         package var images: [Phase: Int] = [:]
         package var runs = 0
         package var commits = 0
+        /// The numbers of readers opened, of their refreshes, and of those that read all keys anew.
+        package var openedReaders = 0
+        package var refreshes = 0
+        package var reloads = 0
         /// The number of images verified byte by byte, before they were opened and afterwards.
         package var verified = 0
         /// The number of images opened a second time without their checkpoints.
@@ -50,6 +54,9 @@ extension CrashSimulation {
             runs += other.runs
             commits += other.commits
             verified += other.verified
+            openedReaders += other.openedReaders
+            refreshes += other.refreshes
+            reloads += other.reloads
             replayed += other.replayed
             digest &+= other.digest
         }

@@ -25,6 +25,11 @@ package final class CrashSimulation {
     var violation: (any Error)?
     /// Snapshots that readers still hold.
     var held: [LogSnapshot] = []
+    /// The readers in other processes.
+    var readers: [SimulatedReader] = []
+    /// The last commit that any reader has seen since the last power cut.
+    var seenByReaders: CommitID = 0
+    var readerRandom: SeededRandom
     /// The situation when images were last drawn.
     var lastSituation: Situation?
     private var lastFlushedSegment: UInt32 = 0
@@ -37,6 +42,7 @@ package final class CrashSimulation {
         hasFaults = seed % 2 == 1
         random = SeededRandom(seed: seed, "life")
         imageRandom = SeededRandom(seed: seed, "images")
+        readerRandom = SeededRandom(seed: seed, "readers")
         volume = SimulatedVolume(seed: seed)
         if isTraced { volume.startTrace() }
         drawOptions()
@@ -101,8 +107,15 @@ package final class CrashSimulation {
     }
 
     private func act() throws {
-        guard let engine else { return try reopen() }
-        switch random.below(20) {
+        guard engine != nil else { return try reopen() }
+        let draw = random.below(20)
+        if draw >= 18 {
+            dropEngine()
+            if draw == 18 { cutPower() } else { killWriter() }
+            return try reopen()
+        }
+        guard let engine else { return }
+        switch draw {
         case 0..<8:
             for _ in 0...random.below(3) { try append(to: engine) }
             try flush(engine)
@@ -126,16 +139,8 @@ package final class CrashSimulation {
             if held.count > 3 { held.removeFirst() }
         case 16:
             for snapshot in held { try check(snapshot) }
-        case 17:
-            try close()
-            try reopen()
-        case 18:
-            dropEngine()
-            volume = volume.powerCut(seed: random.next())
-            try reopen()
         default:
-            dropEngine()
-            volume = volume.processDeath(seed: random.next())
+            try close()
             try reopen()
         }
     }
@@ -202,8 +207,24 @@ package final class CrashSimulation {
         }
     }
 
+    func cutPower() {
+        readers = []
+        volume = volume.powerCut(seed: random.next())
+    }
+
+    /// Ends the process of the writer, whose readers live on.
+    func killWriter() {
+        // The next process draws other file identities; its readers see the same files.
+        guard random.chance(1, in: 2) else { return }
+        readers = []
+        volume = volume.processDeath(seed: random.next())
+    }
+
     func reopen() throws {
-        let observed = ObservedVolume(volume) { [unowned self] in self.takeImages() }
+        let observed = ObservedVolume(volume) { [unowned self] in
+            self.read()
+            self.takeImages()
+        }
         let isFirst = acknowledged.value == 0
         try during(isFirst ? .create : .recover) {
             engine = try StoreEngine(opening: observed, options: options)
@@ -211,9 +232,17 @@ package final class CrashSimulation {
         guard let engine else { return }
         let last = engine.snapshot().commit
         try checkRange(last)
+        guard last >= seenByReaders else {
+            throw Violation("a reader saw commit \(seenByReaders), the store is at \(last)")
+        }
         model.rewind(to: last)
         acknowledged.value = last
         try check(engine.snapshot())
+    }
+
+    private func read() {
+        guard violation == nil else { return }
+        do { try readBeside() } catch { violation = error }
     }
 
     private func during(_ phase: Phase, _ body: () throws -> Void) throws {

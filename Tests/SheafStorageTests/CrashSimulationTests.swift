@@ -20,6 +20,8 @@ import Testing
             #expect(report.images[phase, default: 0] >= 20, "\(phase.rawValue)")
         }
         #expect(report.verified > 50 && report.replayed > 200)
+        #expect(report.openedReaders > 100 && report.refreshes > 1_000)
+        #expect(report.reloads > 0)
         #expect(digests[5] == digests[6])
         #expect(Set(digests).count == 6)
     }

@@ -19,7 +19,7 @@ struct SimulatedDisk: Sendable {
     private var births: SeededRandom
 
     var isLocked = false
-    /// The number of power cuts, which tells restarted systems apart.
+    /// The number of power cuts, which distinguishes restarted systems.
     private(set) var restarts = 0
     var processIdentifier: Int32 = 4_711
     private(set) var counters = SimulatedCounters()

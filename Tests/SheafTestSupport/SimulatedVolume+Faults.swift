@@ -21,6 +21,16 @@ extension SimulatedVolume {
         inspect { $0.faults.removeAll() }
     }
 
+    /// Calls `body` while no fault is injected.
+    package func withoutFaults(_ body: () throws -> Void) rethrows {
+        let faults = inspect { disk in
+            defer { disk.faults = [] }
+            return disk.faults
+        }
+        defer { inspect { $0.faults = faults } }
+        try body()
+    }
+
     /// Maximum total size of all files in bytes; nil means unlimited.
     package var quota: Int? {
         get { inspect { $0.quota } }

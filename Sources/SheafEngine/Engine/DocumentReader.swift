@@ -46,9 +46,8 @@ package final class DocumentReader: Sendable {
 
     package var indexFailure: EngineError? { state.withLock { $0.indexFailure } }
 
-    /// Reads the commits that other processes have made durable; returns the newest one.
-    @discardableResult
-    package func refresh() throws(EngineError) -> CommitID {
+    /// Reads the commits that other processes have made durable.
+    package func refresh() throws(EngineError) {
         let isChanged = try refreshing.withLock { _ throws(EngineError) in
             let advance = try onStorage { () throws(StorageError) in try follower.advance() }
             guard let advance else { return false }
@@ -56,7 +55,6 @@ package final class DocumentReader: Sendable {
             return true
         }
         if isChanged { hook.withLock { $0 }?() }
-        return snapshot.log.commit
     }
 
     private func apply(_ advance: LogFollower.Advance) throws(EngineError) {
@@ -130,6 +128,6 @@ package final class DocumentReader: Sendable {
         hook.withLock { $0 = body }
     }
 
-    /// Starts to watch for new commits; nil if the system cannot, or no writer has opened the store.
+    /// Starts to watch for new commits; nil if the system cannot, or the store has no mark.
     package func watch() -> (any VolumeWatch)? { follower.watch() }
 }

@@ -36,7 +36,7 @@ package struct IndexRepair {
 
     /// Returns the changes of index entries between two states of a reader.
     ///
-    /// `keys` are those that commits have written or removed since `old`, whose entries are complete.
+    /// `keys` are those written or removed since `old`, whose index entries are complete.
     static func changes(
         from old: DocumentSnapshot, to new: DocumentSnapshot, _ keys: [[UInt8]]
     ) throws(EngineError) -> IndexChanges {

@@ -85,9 +85,7 @@ package final class DirectorySnapshot: Volume {
         guard mark == nil, other.mark == nil, listedNames == other.listedNames else { return false }
         return logFiles.allSatisfy { name, file in
             guard let known = other.logFiles[name], known.count == file.count else { return false }
-            guard let (one, two) = file.mapping.flatMap({ one in
-                known.mapping.map { (one, $0) }
-            }) else { return false }
+            guard let one = file.mapping, let two = known.mapping else { return false }
             return one === two
                 || one.bytes.prefix(file.count).elementsEqual(two.bytes.prefix(file.count))
         }
@@ -192,9 +190,9 @@ extension FileMapping {
     }
 
     /// Returns a copy of bytes in memory, which no change of a file affects.
-    static func copy(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(VolumeError) -> Void)
-        throws(VolumeError) -> FileMapping
-    {
+    static func copy(
+        count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(VolumeError) -> Void
+    ) throws(VolumeError) -> FileMapping {
         let copied = UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(count, 1), alignment: 4_096)
         nonisolated(unsafe) let bytes = copied

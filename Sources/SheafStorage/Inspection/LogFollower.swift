@@ -113,7 +113,7 @@ package final class LogFollower: Sendable {
         }
     }
 
-    /// Starts to watch for new commits; nil if the system cannot, or no writer has opened the store.
+    /// Starts to watch for new commits; nil if the system cannot, or the store has no mark.
     package func watch() -> (any VolumeWatch)? { volume.watch(FileName.syncedName) }
 }
 

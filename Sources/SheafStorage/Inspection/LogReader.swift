@@ -22,12 +22,12 @@ package final class LogReader: Sendable {
     static func read(
         _ volume: any Volume, after previous: DirectorySnapshot?
     ) throws(StorageError) -> (DirectorySnapshot, LogContents) {
-        let directory = try DirectorySnapshot.take(volume, after: previous)
+        let directory = try DirectorySnapshot.capture(volume, after: previous)
         do throws(StorageError) {
             return (directory, try LogContents(directory))
         } catch {
             guard case .corrupt = error else { throw error }
-            let again = try DirectorySnapshot.take(volume)
+            let again = try DirectorySnapshot.capture(volume)
             return (again, try LogContents(again))
         }
     }

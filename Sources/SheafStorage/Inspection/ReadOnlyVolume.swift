@@ -45,7 +45,6 @@ package final class ReadOnlyVolume: Volume {
 
     package func watch(_ name: String) -> (any VolumeWatch)? { base.watch(name) }
 
-
     package func names() throws(VolumeError) -> [String] {
         try base.names()
     }

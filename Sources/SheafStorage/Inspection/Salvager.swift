@@ -51,7 +51,7 @@ package struct Salvager: ~Copyable {
         _ source: any Volume, store: StoreID?, options: LogStoreOptions,
         into target: () throws(StorageError) -> any Volume
     ) throws(StorageError) -> SalvageReport {
-        let source = try DirectorySnapshot.take(source, holdingFiles: true)
+        let source = try DirectorySnapshot.capture(source, holdingFiles: true)
         let directory = try StoreDirectory(source)
         let found = if let store { store } else { try directory.identity(in: source) }
         var salvager = Salvager(source, directory, found)

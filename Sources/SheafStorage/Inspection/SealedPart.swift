@@ -93,7 +93,8 @@ enum SealedPart {
         of file: any VolumeFile, size: Int
     ) throws(VolumeError) -> Int? {
         guard let end = try endOfContent(of: file, size: size) else { return nil }
-        let start = try FileMapping.copy(count: SegmentHeader.length) { buffer throws(VolumeError) in
+        let start = try FileMapping.copy(count: SegmentHeader.length) {
+            buffer throws(VolumeError) in
             try file.readFully(into: buffer, at: 0)
         }
         guard let header = try? SegmentHeader(decoding: start.bytes) else { return nil }
@@ -125,9 +126,8 @@ enum SealedPart {
             let chunk = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
             try file.readFully(into: chunk, at: end - count)
             var offset = count
-            while offset >= 8, UnsafeRawBufferPointer(chunk).loadInteger(offset - 8) as UInt64 == 0 {
-                offset -= 8
-            }
+            let bytes = UnsafeRawBufferPointer(chunk)
+            while offset >= 8, bytes.loadInteger(offset - 8) as UInt64 == 0 { offset -= 8 }
             if offset > 0 { return end - count + offset }
             end -= count
         }

@@ -21,7 +21,7 @@ package struct Verifier: ~Copyable {
 
     /// Verifies the store in `volume`, which may be in use; throws if it cannot be read at all.
     package static func verify(_ volume: any Volume) throws(StorageError) -> Verification {
-        try verifyFiles(of: try DirectorySnapshot.take(volume, holdingFiles: true))
+        try verifyFiles(of: try DirectorySnapshot.capture(volume, holdingFiles: true))
     }
 
     /// Verifies the files in `volume`, which no one changes meanwhile.

@@ -13,9 +13,9 @@ final class CommitFollower: Sendable {
         case stopped
     }
 
-    /// The time between two looks at a store that cannot be watched.
+    /// The time between two refreshes of a store that cannot be watched.
     private static let pollingMilliseconds = 20
-    /// The time between two looks at a watched store, in case its files were replaced.
+    /// The time between two refreshes of a watched store without events.
     private static let watchedMilliseconds = 1_000
 
     private let queries: QueryEngine

@@ -14,7 +14,7 @@ extension Store {
     /// running statement or transaction keeps its snapshot. While the store has observers it
     /// refreshes by itself. A store that is open for writing has nothing to refresh.
     @discardableResult
-    public nonisolated(nonsending) func refresh() async throws -> UInt64 {
+    public nonisolated(nonsending) func refresh() async throws -> Int64 {
         try await Self.runOnThread("sheaf-refresh") { [self] () throws(StoreError) in
             try refreshNow()
         }
@@ -22,11 +22,11 @@ extension Store {
 
     /// Reads the commits that other processes have made durable, and blocks this thread meanwhile.
     @discardableResult
-    package func refreshNow() throws(StoreError) -> UInt64 {
+    package func refreshNow() throws(StoreError) -> Int64 {
         guard !isClosed.load(ordering: .acquiring) else { throw .closed }
-        guard case .reader(let reader) = queries.source else {
-            return queries.snapshot().log.commit
+        if case .reader(let reader) = queries.source {
+            do throws(EngineError) { try reader.refresh() } catch { throw StoreError(error) }
         }
-        do throws(EngineError) { return try reader.refresh() } catch { throw StoreError(error) }
+        return Int64(clamping: queries.snapshot().log.commit)
     }
 }

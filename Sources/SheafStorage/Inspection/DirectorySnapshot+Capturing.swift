@@ -10,7 +10,7 @@ extension DirectorySnapshot {
     ///
     /// `previous` provides the files that have not changed. A contradiction that another attempt
     /// finds in the same files is not caused by a writer: the files are then taken as they are.
-    static func take(
+    static func capture(
         _ volume: any Volume, after previous: DirectorySnapshot? = nil,
         holdingFiles: Bool = false
     ) throws(StorageError) -> DirectorySnapshot {
