@@ -20,7 +20,7 @@ enum ComputedValueSize {
         return value
     }
 
-    private static func capture(_ value: Value, from rest: inout Int) {
+    private static func take(_ value: Value, from rest: inout Int) {
         rest -= 1
         guard rest >= 0 else { return }
         switch value {
