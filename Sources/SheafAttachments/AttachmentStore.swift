@@ -125,6 +125,7 @@ package final class AttachmentStore: Sendable {
     /// The ids of all stored files, complete or partial.
     package var ids: [AttachmentID] {
         get throws(AttachmentError) {
+            try reload()
             try load()
             return Array(try currentState().entries.keys)
         }
@@ -144,7 +145,17 @@ package final class AttachmentStore: Sendable {
 
     package func entry(_ id: AttachmentID) throws(AttachmentError) -> Entry? {
         try load()
+        if let entry = try currentState().entries[id], case .complete = entry.kind { return entry }
+        try reload()
+        try load()
         return try currentState().entries[id]
+    }
+
+    /// Discards the file names of a read-only store, since another process may have added some.
+    private func reload() throws(AttachmentError) {
+        guard options.isReadOnly else { return }
+        _ = try currentState()
+        state.withLock { $0.isLoaded = false }
     }
 
     /// Returns the current state; throws if the store was closed.

@@ -11,6 +11,7 @@ import SheafSystem
 
 let usage = """
     usage: sheaf-crash kill [ROUNDS [SEED]]
+           sheaf-crash readers [SECONDS [SEED]]
            sheaf-crash attachments [ROUNDS [SEED]]
            sheaf-crash power [ROUNDS [SEED]]
            sheaf-crash memory [ROUNDS [SEED]]
@@ -32,6 +33,8 @@ do {
     switch arguments.first {
     case "kill":
         ChildCommand.print("\(try Kill.run(rounds: rounds ?? 200, seed: seed))", to: 1)
+    case "readers":
+        ChildCommand.print(try Readers.run(seconds: rounds ?? 60, seed: seed), to: 1)
     case "attachments":
         ChildCommand.print(try await AttachmentKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
     case "power":
@@ -65,6 +68,8 @@ do {
         ChildCommand.print(try await PeerLeaks.run(rounds: rounds ?? 1_000), to: 1)
     case "child" where arguments.count == 3 && arguments[1] == "load":
         try await ChildCommand.load(arguments[2])
+    case "child" where arguments.count == 4 && arguments[1] == "follow":
+        try ChildCommand.follow(arguments[2], isWatching: arguments[3] == "1")
     case "child" where arguments.count == 3 && arguments[1] == "hold":
         try ChildCommand.hold(arguments[2])
     case "child" where arguments.count == 4 && arguments[1] == "attach":

@@ -304,8 +304,13 @@ struct DocumentationExampleTests {
         } catch let error as StoreError where error.reason == .full {
             print("Make room, then open the store again: \(error)")
         }
-        try await store.close()
         let reader = try await Store.open(at: path, options: StoreOptions(isReadOnly: true))
+        try await reader.refresh()
+        for try await cars in try reader.observe("SELECT * FROM cars") {
+            print(cars.items.count)
+            if cars.items.isEmpty { break }
+        }
         try await reader.close()
+        try await store.close()
     }
 }

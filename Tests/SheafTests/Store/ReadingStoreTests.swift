@@ -197,4 +197,23 @@ import Testing
         try await reader.close()
         try await store.close()
     }
+
+    @Test func `a reader reads attachments that were added after it was opened`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("store")
+        let store = try await Store.open(at: path)
+        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 0})")
+        let reader = try await Store.open(at: path, options: Self.reading)
+        let bytes = Array("a photo".utf8)
+        let photo = try await store.newAttachment(data: bytes)
+        try await store.execute(
+            "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = \(photo.token.value)")
+        try await reader.refresh()
+        let value = try await reader.execute("SELECT photo FROM cars").items[0]["photo"]
+        let token = try AttachmentToken(try #require(value))
+        let attachment = try #require(try await reader.attachment(token))
+        #expect(try await attachment.data() == bytes)
+        try await reader.close()
+        try await store.close()
+    }
 }
