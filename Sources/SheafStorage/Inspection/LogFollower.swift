@@ -3,7 +3,7 @@ import Synchronization
 
 /// The state of a reader, which follows the commits that a writer in another process makes durable.
 package final class LogFollower: Sendable {
-    /// The state after newer commits.
+    /// The state after newer commits, or in other files.
     package struct Advance: Sendable {
         /// The new state, without index entries for its new commits.
         package let snapshot: LogSnapshot
@@ -44,7 +44,7 @@ package final class LogFollower: Sendable {
             snapshot: found.snapshot.with(segments), table: table)
     }
 
-    /// Reads the commits that have become durable; returns nil if there are none.
+    /// Reads the commits that have become durable; returns nil if nothing has changed.
     package func advance() throws(StorageError) -> Advance? {
         try state.withLock { state throws(StorageError) in
             let mark = DirectorySnapshot.currentMark(in: volume)
@@ -73,7 +73,7 @@ package final class LogFollower: Sendable {
 
     private static func apply(
         _ directory: DirectorySnapshot, _ contents: LogContents, to state: inout State
-    ) throws(StorageError) -> Advance? {
+    ) throws(StorageError) -> Advance {
         let old = state.snapshot
         let start = LogStart(
             position: old.end, chain: old.chain, commit: old.commit, commitAt: old.commitAt)
@@ -98,7 +98,6 @@ package final class LogFollower: Sendable {
         state.keyspace = consume keyspace
         state.directory = directory
         state.isBroken = false
-        guard end.commit > old.commit else { return nil }
         return Advance(snapshot: state.snapshot, changedKeys: changedKeys)
     }
 
