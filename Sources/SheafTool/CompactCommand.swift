@@ -44,11 +44,18 @@ enum CompactCommand {
         let path = arguments.operands[0]
         let isJSON = arguments.has("json")
         let (plans, before) = try plan(path, options)
-        for plan in plans { output.write(isJSON ? json(plan) : line(plan)) }
-        output.flush()
-        let after =
-            arguments.has("dry-run")
-            ? nil : try onStore(at: path) { () throws(StorageError) in try compact(path, options) }
+        let show = {
+            for plan in plans { output.write(isJSON ? json(plan) : line(plan)) }
+            output.flush()
+        }
+        var after: StoreStatistics?
+        if arguments.has("dry-run") {
+            show()
+        } else {
+            after = try onStore(at: path) { () throws(StorageError) in
+                try compact(path, options, onceOpen: show)
+            }
+        }
         output.write(
             isJSON
                 ? json(plans, before: before, after: after)
@@ -71,9 +78,9 @@ enum CompactCommand {
 
     /// Runs all planned compactions; returns the statistics of the store after them.
     private static func compact(
-        _ path: String, _ options: LogStoreOptions
+        _ path: String, _ options: LogStoreOptions, onceOpen begin: () -> Void
     ) throws(StorageError) -> StoreStatistics {
-        try StoreCompaction.run(at: path, options: options)
+        try StoreCompaction.run(at: path, options: options, onceOpen: begin)
         let reader = try LogReader.open(at: path)
         return try reader.statistics(options: options)
     }

@@ -133,14 +133,11 @@ struct SystemTests {
         try await store.close()
     }
 
-    @Test func `several readers can open a store that has no writer`() async throws {
+    @Test func `several readers read a store, and refuse to write`() async throws {
         let directory = TemporaryDirectory()
         let store = try await Store.open(at: directory.path)
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'v': 5})")
         try await store.execute("CREATE INDEX v ON t (v)")
-        await #expect(throws: StoreError.self) {
-            try await Store.open(at: directory.path, options: StoreOptions(isReadOnly: true))
-        }
         try await store.close()
         let options = StoreOptions(isReadOnly: true)
         let first = try await Store.open(at: directory.path, options: options)
@@ -163,7 +160,6 @@ struct SystemTests {
                 return .commit
             }
             await #expect(throws: StoreError.self) { try await reader.transaction { _ in .commit } }
-            #expect(throws: StoreError.self) { try reader.observe("SELECT * FROM t") { _ in } }
             try await reader.close()
         }
     }
