@@ -77,6 +77,8 @@ extension StoreError.Reason {
         case .readOnly: self = .readOnly
         case .limit, .commitsExhausted: self = .limit
         case .closed: self = .closed
+        case .refused: self = .conflict
+        case .cancelled: self = .cancelled
         case .poisoned, .invalidKey, .noRecordForDelta, .deltaFollows, .closedByItself:
             self = .failed
         }

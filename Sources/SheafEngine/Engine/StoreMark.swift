@@ -25,20 +25,21 @@ struct StoreMark: Sendable {
     package init(of store: StoreEngine, _ known: SiteRecord?) throws(EngineError) {
         let directory = store.directoryIdentity
         identity = directory
+        older = try onStorage { () throws(StorageError) in try store.siteMarks() }
         guard store.hasSiteMarks else {
-            matchesLog = known?.isOf(directory: directory) ?? false
+            // Without identities no mark is made here, so an existing one marks a copy.
+            matchesLog = older.isEmpty && (known?.isOf(directory: directory) ?? false)
             return
         }
         needsFile = true
-        older = try onStorage { () throws(StorageError) in try store.siteMarks() }
         guard let known else {
             matchesLog = false
             return
         }
-        // A site record without a directory identity was written before there were mark files.
+        // A site record without an identity is of a store without marks; a copy of it has one.
         matchesLog =
             known.directory == 0
-            || older.contains { known.directory == $0.hash(in: directory) }
+            ? older.isEmpty : older.contains { known.directory == $0.hash(in: directory) }
     }
 
     /// Creates the mark file of this opening, unless it exists.

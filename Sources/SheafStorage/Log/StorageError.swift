@@ -35,6 +35,11 @@ package enum StorageError: Error, Equatable, Sendable {
     /// A callback that `close` would wait for tried to close the store.
     case closedByItself
 
+    /// A backup cannot be made as requested, for this reason.
+    case refused(String)
+    /// The caller ended the operation.
+    case cancelled
+
     /// The location of damaged bytes and the reason why they are invalid.
     package struct Damage: Equatable, Sendable {
         package let file: String
@@ -125,6 +130,10 @@ extension StorageError: CustomStringConvertible {
         case .closedByItself:
             return "a callback of the store cannot close it, because closing waits for callbacks "
                 + "to return; close it from another thread"
+        case .refused(let reason):
+            return reason
+        case .cancelled:
+            return "the operation was canceled"
         }
     }
 }

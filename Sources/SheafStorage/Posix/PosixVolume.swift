@@ -14,7 +14,7 @@ import SheafBytes
 /// effect.
 package final class PosixVolume: Volume {
     package let path: String
-    private let directory: Descriptor
+    let directory: Descriptor
 
     /// Opens the directory at `path`; a missing one is created durably or is an error.
     package init(path: String, creatingDirectory: Bool) throws(VolumeError) {

@@ -12,7 +12,9 @@ package protocol Volume: Sendable {
     /// Opens a regular file.
     func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile
 
-    /// Renames a file, replacing an existing file with the new name.
+    /// Renames a file or a subdirectory.
+    ///
+    /// A file replaces a file that has the new name, a subdirectory an empty subdirectory.
     func rename(_ name: String, to newName: String) throws(VolumeError)
 
     /// Removes a name; the contents remain available to open files and mappings.
@@ -26,6 +28,14 @@ package protocol Volume: Sendable {
 
     /// Returns a subdirectory; a missing one is nil, or durably created if `creating` is true.
     func directory(_ name: String, creating: Bool) throws(VolumeError) -> (any Volume)?
+
+    /// Removes an empty subdirectory.
+    func removeDirectory(_ name: String) throws(VolumeError)
+
+    /// Gives a file of another directory a second name in this one; the contents are the same.
+    ///
+    /// Returns false if the file system cannot do so; the caller then copies the file.
+    func share(_ name: String, from other: any Volume) throws(VolumeError) -> Bool
 
     /// Whether no call ever blocks, because there is no disk.
     var isInstant: Bool { get }
@@ -59,6 +69,14 @@ extension Volume {
     package func watch(_ name: String) -> (any VolumeWatch)? { nil }
 
     package func identity(of name: String) throws(VolumeError) -> UInt64 { 0 }
+
+    package func removeDirectory(_ name: String) throws(VolumeError) {
+        throw VolumeError(.remove, name, .noDirectories)
+    }
+
+    package func share(_ name: String, from other: any Volume) throws(VolumeError) -> Bool {
+        false
+    }
 
     package func directory(
         _ name: String, creating: Bool
