@@ -16,7 +16,8 @@ enum Tool {
 
     /// All commands, in the order of the help.
     private static let commands: [Command] = [
-        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .clock, .peerServe,
+        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .backup,
+        .restore, .diff, .clock, .peerServe,
         .peerConnect,
         .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
     ]
@@ -159,7 +160,7 @@ enum Tool {
 
             exit codes:
               0   success
-              1   the command failed
+              1   the command failed, or 'sheaf diff' found a difference
               3   the store is damaged, or data was lost
               64  invalid usage
             """

@@ -13,11 +13,11 @@ package struct BackupWriter {
         /// A source of random numbers.
         package var random: () -> UInt64
         /// A function called as the backup proceeds; an error that it throws ends the backup.
-        package var onProgress: (BackupProgress) throws(StorageError) -> Void
+        package var onProgress: (CopyProgress) throws(StorageError) -> Void
 
         package init(
             earlier: (any Volume)? = nil, random: @escaping () -> UInt64,
-            onProgress: @escaping (BackupProgress) throws(StorageError) -> Void = { _ in }
+            onProgress: @escaping (CopyProgress) throws(StorageError) -> Void = { _ in }
         ) {
             self.earlier = earlier
             self.random = random
@@ -34,11 +34,31 @@ package struct BackupWriter {
     private let directory: UnfinishedBackup
     private var copier: FileCopier
     private var earlier: EarlierBackup?
+    private var sharedNames: Set<String> = []
+
+    /// Copies the store at `path` to the directory `newPath`, which it creates.
+    ///
+    /// Shares files with the backup at `earlierPath`, if there is one.
+    package static func write(
+        _ source: BackupSource, at path: String, to newPath: String, since earlierPath: String?,
+        _ options: Options
+    ) throws(StorageError) -> CopyReport {
+        var options = options
+        if let earlierPath {
+            _ = try ReadOnlyVolume.open(at: earlierPath)
+            options.earlier = try translatingErrors { () throws(VolumeError) in
+                try PosixVolume(path: earlierPath, creatingDirectory: false)
+            }
+        }
+        let target = try BackupTarget(
+            path: newPath, apartFrom: [path] + (earlierPath.map { [$0] } ?? []))
+        return try write(source, to: target, options)
+    }
 
     /// Copies `source` to `target`; after an error there is no new directory.
     package static func write(
         _ source: BackupSource, to target: BackupTarget, _ options: Options
-    ) throws(StorageError) -> BackupReport {
+    ) throws(StorageError) -> CopyReport {
         try target.checkFree()
         try UnfinishedBackup.removeLeftovers(in: target.parent)
         let directory = try UnfinishedBackup(for: target, random: options.random)
@@ -76,6 +96,7 @@ package struct BackupWriter {
     private mutating func copy(_ file: BackupSegment) throws(StorageError) {
         let name = file.segment.name
         if let earlier, earlier.has(file), try share(name, from: earlier.volume) {
+            sharedNames.insert(name)
             return try copier.count(file.length, isShared: true)
         }
         // The file is read by calls where it still has its name: a bad sector is then an error,
@@ -271,7 +292,10 @@ package struct BackupWriter {
         try copier.begin(.verifying)
         let result = try Verifier.verifyUnlocked(ReadOnlyVolume(directory.volume))
         if let finding = result.findings.first(where: { $0.severity == .damage }) {
-            throw .damaged(finding.file, at: finding.offset, finding.reason)
+            let hint =
+                sharedNames.contains(finding.file)
+                ? "; the file is that of the earlier backup: make the backup without it" : ""
+            throw .damaged(finding.file, at: finding.offset, finding.reason + hint)
         }
         guard result.lastCommit == snapshot.commit, result.keyCount == snapshot.count else {
             throw .damaged(

@@ -8,16 +8,16 @@ struct FileCopier {
     /// Unwritten bytes of a copy would delay the syncs of a writer on the same disk.
     private static let lengthPerSync = 16 << 20
 
-    private let onProgress: (BackupProgress) throws(StorageError) -> Void
-    var report = BackupReport()
-    var progress = BackupProgress()
+    private let onProgress: (CopyProgress) throws(StorageError) -> Void
+    var report = CopyReport()
+    var progress = CopyProgress()
 
-    init(onProgress: @escaping (BackupProgress) throws(StorageError) -> Void) {
+    init(onProgress: @escaping (CopyProgress) throws(StorageError) -> Void) {
         self.onProgress = onProgress
     }
 
     /// Begins another step.
-    mutating func begin(_ phase: BackupProgress.Phase) throws(StorageError) {
+    mutating func begin(_ phase: CopyProgress.Phase) throws(StorageError) {
         progress.phase = phase
         try onProgress(progress)
     }

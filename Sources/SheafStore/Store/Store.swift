@@ -168,6 +168,14 @@ public final class Store: Sendable {
         }
     }
 
+    /// The source of backups.
+    var backupSource: BackupSource {
+        switch backing {
+        case .log(let log): BackupSource(volume: log.engine.volume) { log.engine.snapshot() }
+        case .reader(let reader): BackupSource(reader)
+        }
+    }
+
     /// Waits for all transactions, makes everything durable, and closes the store.
     ///
     /// Waiting writers still write; later ones are refused. Another call returns when the store is

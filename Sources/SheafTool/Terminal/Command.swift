@@ -5,16 +5,19 @@ struct Command: Sendable {
     let name: String
     /// The description in the list of commands, on one line.
     let summary: String
-    /// The placeholders of the operands in the help; all operands are required.
+    /// The placeholders of the required operands in the help.
     let operands: [String]
     let options: [Option]
     /// The text of the help after the options.
     let details: String
+    /// The placeholder of further operands in any number, or nil if there are none.
+    var furtherOperands: String?
     let run: @Sendable (Arguments, Output) throws(ToolError) -> ExitCode
 
     /// The synopsis on one line.
     var usage: String {
         var words = ["sheaf", name] + operands
+        if let furtherOperands { words.append("[\(furtherOperands)]...") }
         words += options.map { option in
             "[--\(option.name)" + (option.value.map { " \($0)" } ?? "") + "]"
                 + (option.isRepeatable ? "..." : "")
@@ -67,13 +70,14 @@ struct Command: Sendable {
         guard given >= operands.count else {
             throw .usage("missing \(operands[given]); usage: \(usage)")
         }
-        guard given == operands.count else {
+        guard given == operands.count || furtherOperands != nil else {
             throw .usage(
                 "unexpected argument '\(arguments.operands[operands.count].shortened)'; usage: "
                     + usage)
         }
         if let empty = arguments.operands.firstIndex(of: "") {
-            throw .usage("\(operands[empty]) is empty; usage: \(usage)")
+            let name = empty < operands.count ? operands[empty] : furtherOperands ?? ""
+            throw .usage("\(name) is empty; usage: \(usage)")
         }
         return try run(arguments, output)
     }

@@ -1,5 +1,5 @@
 /// The progress of a backup.
-package struct BackupProgress: Sendable {
+package struct CopyProgress: Sendable {
     /// The current step of a backup.
     package enum Phase: Sendable {
         case copying
@@ -15,7 +15,7 @@ package struct BackupProgress: Sendable {
 }
 
 /// The result of a backup.
-package struct BackupReport: Sendable {
+package struct CopyReport: Sendable {
     /// The last commit of the backup.
     package internal(set) var commit: CommitID = 0
     /// Bytes and files read from the store.
