@@ -44,6 +44,10 @@ import Testing
         try run("attachments", "24")
     }
 
+    @Test func `a process killed during backups leaves complete ones or none`() throws {
+        try run("copies", "12")
+    }
+
     @Test func `a machine that loses power under load loses no acknowledged commit`() throws {
         try run("power", "20")
     }

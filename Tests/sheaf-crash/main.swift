@@ -16,6 +16,7 @@ let usage = """
            sheaf-crash power [ROUNDS [SEED]]
            sheaf-crash memory [ROUNDS [SEED]]
            sheaf-crash backups [ROUNDS]
+           sheaf-crash copies [ROUNDS [SEED]]
            sheaf-crash lock
            sheaf-crash leaks [ROUNDS]
            sheaf-crash stores [ROUNDS]
@@ -49,6 +50,8 @@ do {
         } else {
             ChildCommand.print(try await RestoredBackups.run(rounds: rounds ?? 1), to: 1)
         }
+    case "copies":
+        ChildCommand.print(try CopyKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
     case "memory":
         if let unavailableReason = MemoryExhaustion.unavailableReason {
             ChildCommand.print("skipped: \(unavailableReason)", to: 1)
@@ -74,6 +77,8 @@ do {
         try ChildCommand.hold(arguments[2])
     case "child" where arguments.count == 4 && arguments[1] == "attach":
         try await AttachmentKill.load(arguments[2], from: Int(arguments[3]) ?? 0)
+    case "child" where arguments.count == 4 && arguments[1] == "copy":
+        try await CopyKill.load(arguments[2], from: Int(arguments[3]) ?? 0)
     case "child" where arguments.count == 4 && arguments[1] == "open":
         try ChildCommand.open(arguments[2], withOnly: Int(arguments[3]) ?? 0)
     case "child" where arguments.count == 5 && arguments[1] == "starve":

@@ -313,4 +313,20 @@ struct DocumentationExampleTests {
         try await reader.close()
         try await store.close()
     }
+
+    @Test func `the example of backups copies an open store, and shares files`() async throws {
+        let store = try await Store.open(at: directory.path("store"))
+        try await store.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'a' })")
+        let monday = directory.path("monday")
+        try await store.backup(to: monday)
+        try await store.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'b' })")
+        let summary = try await store.backup(to: directory.path("tuesday"), since: monday)
+        print("copied \(summary.copiedBytes) bytes, shared \(summary.sharedBytes)")
+        try await Store.restore(from: monday, to: directory.path("restored"))
+        let restored = try await Store.open(at: directory.path("restored"))
+        let rows = try await restored.execute("SELECT * FROM cars")
+        #expect(rows.items.count == 1)
+        try await restored.close()
+        try await store.close()
+    }
 }
