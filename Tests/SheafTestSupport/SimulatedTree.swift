@@ -54,6 +54,11 @@ package final class SimulatedTree: Volume {
         shared.state.withLock { $0.fault = (call, code) }
     }
 
+    /// Removes the fault.
+    package func removeFault() {
+        shared.state.withLock { $0.fault = nil }
+    }
+
     /// Whether the power cut has occurred.
     package var isPowerCut: Bool { shared.state.withLock { $0.isOff } }
 
@@ -81,7 +86,7 @@ package final class SimulatedTree: Volume {
     /// Performs a call, which may be the one that fails or at which the power is cut.
     fileprivate func call<Result>(
         _ operation: VolumeError.Operation, _ name: String, isChange: Bool = true,
-        _ body: () throws(VolumeError) -> Result
+        isAtomic: Bool = false, _ body: () throws(VolumeError) -> Result
     ) throws(VolumeError) -> Result {
         let outcome = shared.state.withLock { machine -> Outcome in
             guard !machine.isOff else { return .off }
@@ -98,7 +103,8 @@ package final class SimulatedTree: Volume {
         case .off: throw VolumeError(operation, name, .powerCut)
         case .fail(let code): throw VolumeError(operation, name, code)
         case .crash:
-            files.crashAtCall(files.counters.mutating)
+            // Creating a directory takes several calls here, and has all of its effect or none.
+            if !isAtomic { files.crashAtCall(files.counters.mutating) }
             _ = try body()
             throw VolumeError(operation, name, .powerCut)
         }
@@ -164,7 +170,9 @@ package final class SimulatedTree: Volume {
             throw VolumeError(.open, name, .notADirectory)
         }
         guard creating else { return nil }
-        let child = try call(.create, name) { () throws(VolumeError) in try makeChild(name) }
+        let child = try call(.create, name, isAtomic: true) { () throws(VolumeError) in
+            try makeChild(name)
+        }
         try synchronizeNames()
         return child
     }

@@ -41,10 +41,9 @@ struct UnfinishedBackup {
         _ name: String, in parent: any Volume
     ) throws(StorageError) -> (volume: any Volume, lock: any VolumeLock)? {
         try translatingErrors { () throws(VolumeError) in
-            guard try !parent.names().contains(name),
-                let volume = try parent.directory(name, creating: true)
-            else { return nil }
+            guard try !parent.names().contains(name) else { return nil }
             do throws(VolumeError) {
+                guard let volume = try parent.directory(name, creating: true) else { return nil }
                 guard case .acquired(let lock) = try volume.lock(.exclusive) else { return nil }
                 // Another backup may have removed the directory before it was locked.
                 let found = try parent.directory(name, creating: false)
