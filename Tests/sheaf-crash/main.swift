@@ -17,6 +17,7 @@ let usage = """
            sheaf-crash memory [ROUNDS [SEED]]
            sheaf-crash backups [ROUNDS]
            sheaf-crash copies [ROUNDS [SEED]]
+           sheaf-crash speed [MEGABYTES]
            sheaf-crash lock
            sheaf-crash leaks [ROUNDS]
            sheaf-crash stores [ROUNDS]
@@ -52,6 +53,8 @@ do {
         }
     case "copies":
         ChildCommand.print(try CopyKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
+    case "speed":
+        ChildCommand.print(try CopySpeed.run(megabytes: rounds ?? 1_000), to: 1)
     case "memory":
         if let unavailableReason = MemoryExhaustion.unavailableReason {
             ChildCommand.print("skipped: \(unavailableReason)", to: 1)
