@@ -67,7 +67,6 @@ enum BackupCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let start = Clock.system.monotonicNanoseconds()
         let line = ProgressLine(start: start)
         let options = BackupWriter.Options(random: { OperatingSystem.randomInteger() }) {

@@ -74,7 +74,6 @@ enum DiffCommand {
     private static func snapshot(at path: String) throws(ToolError) -> LogSnapshot {
         try onStore(at: path) { () throws(StorageError) in
             let reader = try LogReader.open(at: path)
-            defer { reader.close() }
             return try reader.snapshot()
         }
     }

@@ -194,8 +194,8 @@ package final class SimulatedTree: Volume {
         return child
     }
 
-    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
-        try call(.lock, path, isChange: false) { () throws(VolumeError) in try files.lock(kind) }
+    package func lock() throws(VolumeError) -> LockOutcome {
+        try call(.lock, path, isChange: false) { () throws(VolumeError) in try files.lock() }
     }
 }
 

@@ -54,33 +54,20 @@ struct BackupSegment {
 /// An earlier backup, whose files a new one can share.
 struct EarlierBackup {
     let volume: any Volume
-    private let lock: any VolumeLock
     /// The name of the last log segment, which an opening for writing changes in place.
     private let last: String?
     private let store: StoreID?
 
-    /// Opens an earlier backup of the store with the id `store`.
+    /// Opens an earlier backup of the store with the id `store`; it may be in use.
     init(_ volume: any Volume, of store: StoreID?) throws(StorageError) {
-        lock = try StoreEngine.acquire(.shared, of: volume)
         self.volume = volume
-        do throws(StorageError) {
-            let contents = try LogContents(volume)
-            last = contents.files.last.flatMap { $0.header.kind == .log ? $0.name : nil }
-            self.store = contents.store
-        } catch {
-            lock.release()
-            throw error
-        }
+        let contents = try LogReader(volume).contents
+        last = contents.files.last.flatMap { $0.header.kind == .log ? $0.name : nil }
+        self.store = contents.store
         guard let own = self.store, let store, own != store else { return }
-        lock.release()
         throw .refused(
             "\(volume.path.shortened(to: ErrorText.limit)) is a backup of another store: its "
                 + "id is \(own), and that of this store is \(store)")
-    }
-
-    /// Releases the lock.
-    func close() {
-        lock.release()
     }
 
     /// Whether the backup has the same final bytes under the same name.

@@ -66,7 +66,6 @@ package struct BackupWriter {
             var writer = BackupWriter(
                 source: source, options: options, directory: directory,
                 copier: FileCopier(onProgress: options.onProgress))
-            defer { writer.earlier?.close() }
             try writer.run()
             try directory.publish()
             return writer.copier.report
@@ -290,7 +289,7 @@ package struct BackupWriter {
         _ snapshot: LogSnapshot, _ checkpoint: String?
     ) throws(StorageError) {
         try copier.begin(.verifying)
-        let result = try Verifier.verifyUnlocked(ReadOnlyVolume(directory.volume))
+        let result = try Verifier.verifyFiles(of: ReadOnlyVolume(directory.volume))
         if let finding = result.findings.first(where: { $0.severity == .damage }) {
             let hint =
                 sharedNames.contains(finding.file)

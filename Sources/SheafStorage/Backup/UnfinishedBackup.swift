@@ -44,7 +44,7 @@ struct UnfinishedBackup {
             guard try !parent.names().contains(name) else { return nil }
             do throws(VolumeError) {
                 guard let volume = try parent.directory(name, creating: true) else { return nil }
-                guard case .acquired(let lock) = try volume.lock(.exclusive) else { return nil }
+                guard case .acquired(let lock) = try volume.lock() else { return nil }
                 // Another backup may have removed the directory before it was locked.
                 let found = try parent.directory(name, creating: false)
                 guard let found, found.identity == volume.identity else { return nil }
@@ -83,7 +83,7 @@ struct UnfinishedBackup {
         let names = try translatingErrors { () throws(VolumeError) in try parent.names() }
         for name in names where isUnfinished(name) {
             guard let volume = (try? parent.directory(name, creating: false)) ?? nil,
-                case .acquired(let lock)? = try? volume.lock(.exclusive)
+                case .acquired(let lock)? = try? volume.lock()
             else { continue }
             remove(name, volume, in: parent)
             lock.release()

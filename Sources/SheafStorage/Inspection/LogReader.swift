@@ -32,8 +32,11 @@ package final class LogReader: Sendable {
         }
     }
 
-    /// The volume of the store, which refuses all changes.
+    /// The files as they were when the reader was opened; the volume refuses all changes.
     package var volume: any Volume { directory }
+
+    /// The directory as it is now.
+    package var currentVolume: any Volume { directory.base }
 
     /// The identity of the store; nil if there was no commit yet.
     package var store: StoreID? { contents.store }

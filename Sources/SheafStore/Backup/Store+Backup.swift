@@ -48,7 +48,6 @@ extension Store {
                 throw StoreError(error, openingAt: backup)
             }
         }
-        defer { reader.close() }
         return try await copy(BackupSource(reader), to: path, since: nil, progress) {}
     }
 

@@ -172,7 +172,8 @@ public final class Store: Sendable {
     var backupSource: BackupSource {
         switch backing {
         case .log(let log): BackupSource(volume: log.engine.volume) { log.engine.snapshot() }
-        case .reader(let reader): BackupSource(reader)
+        case .reader(let reader):
+            BackupSource(volume: reader.currentVolume) { [queries] in queries.snapshot().log }
         }
     }
 

@@ -1,0 +1,132 @@
+import SheafSimulator
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Readers that follow a writer through single steps.
+@Suite struct LogFollowerTests {
+    private let volume = SimulatedVolume(seed: 8)
+
+    private func engine(on volume: any Volume) throws -> StoreEngine {
+        var options = SmallStore.options(seed: 8)
+        options.history = HistoryHorizon(commits: 0, bytes: 0)
+        return try StoreEngine(opening: volume, options: options)
+    }
+
+    private func put(_ key: String, _ payload: String, _ engine: StoreEngine) throws {
+        var batch = WriteBatch()
+        try batch.put(Array(key.utf8), Array(payload.utf8))
+        _ = try engine.append(batch)
+        try engine.flush()
+    }
+
+    private func payload(of key: String, in snapshot: LogSnapshot) throws -> String? {
+        try Array(key.utf8).withUnsafeBytes { key in
+            try snapshot.payload(of: key).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private func compact(_ engine: StoreEngine) throws {
+        engine.compactEverything()
+        while try engine.compactionStep() {}
+    }
+
+    @Test func `a key whose removal was compacted away does not return`() throws {
+        let engine = try engine(on: volume)
+        try put("gone", "1", engine)
+        let follower = try LogFollower(try LogReader(volume))
+        #expect(try payload(of: "gone", in: follower.snapshot) == "1")
+        var batch = WriteBatch()
+        try batch.remove(Array("gone".utf8))
+        _ = try engine.append(batch)
+        for number in 0..<40 { try put("key", "payload \(number) of many", engine) }
+        try engine.writeCheckpoint()
+        try compact(engine)
+        let advance = try #require(try follower.advance())
+        #expect(advance.changedKeys == nil)
+        #expect(try payload(of: "gone", in: advance.snapshot) == nil)
+        #expect(advance.snapshot.count == 1)
+        #expect(advance.snapshot.commit == engine.snapshot().commit)
+        try engine.close()
+    }
+
+    @Test func `a reader changes to new base files, and releases the replaced ones`() throws {
+        let engine = try engine(on: volume)
+        let follower = try LogFollower(try LogReader(volume))
+        for round in 0..<6 {
+            for number in 0..<20 { try put("key \(number)", "payload \(round)", engine) }
+            try compact(engine)
+            _ = try follower.advance()
+            let own = follower.snapshot.segments.files.map(\.header)
+            #expect(own == engine.snapshot().segments.files.map(\.header))
+            for number in 0..<20 {
+                #expect(
+                    try payload(of: "key \(number)", in: follower.snapshot) == "payload \(round)")
+            }
+        }
+        try engine.close()
+    }
+
+    @Test func `a base file that is rewritten under its name is read again`() throws {
+        let engine = try engine(on: volume)
+        for number in 0..<40 { try put("key \(number)", "payload \(number)", engine) }
+        try compact(engine)
+        let base = try #require(engine.snapshot().segments.files.first)
+        let follower = try LogFollower(try LogReader(volume))
+        // The rest of the log stays, so a compaction of the first file alone keeps its name.
+        for number in 0..<40 { try put("key \(number)", "new \(number)", engine) }
+        for _ in 0..<4 {
+            try compact(engine)
+            _ = try follower.advance()
+            let own = follower.snapshot.segments.files.map(\.header)
+            #expect(own == engine.snapshot().segments.files.map(\.header))
+        }
+        #expect(follower.snapshot.segments.files.first?.header != base.header)
+        try engine.close()
+    }
+
+    @Test(arguments: 0..<24 as Range<UInt64>)
+    func `without a mark, a reader makes durable what it shows`(seed: UInt64) throws {
+        var seen: CommitID = 0
+        var isWatching = false
+        let disk = SimulatedVolume(seed: seed)
+        let observed = ObservedVolume(disk) {
+            guard isWatching else { return }
+            // The fault is that of the writer.
+            disk.withoutFaults {
+                try? disk.remove(FileName.syncedName)
+                let reader = try? LogFollower(try LogReader(disk))
+                seen = max(seen, reader?.snapshot.commit ?? 0)
+            }
+        }
+        let engine = try engine(on: observed)
+        try put("key", "1", engine)
+        isWatching = true
+        var batch = WriteBatch()
+        try batch.put([1], [2])
+        _ = try engine.append(batch)
+        // The power fails between the write and the sync, in which the reader sees the commit.
+        disk.inject(SimulatedFault(.error(.powerCut), atCall: 1, of: .synchronize))
+        #expect(throws: StorageError.self) { try engine.flush() }
+        #expect(seen == 2)
+        isWatching = false
+        let image = disk.powerCut(seed: seed)
+        let recovered = try StoreEngine(opening: image).snapshot()
+        #expect(recovered.commit >= seen)
+    }
+
+    @Test func `a reader stops at the mark, whatever follows in the file`() throws {
+        let engine = try engine(on: volume)
+        try put("key", "1", engine)
+        let mark = try volume.contents(of: FileName.syncedName)
+        try put("key", "2", engine)
+        let file = try volume.open(FileName.syncedName, .write)
+        try file.writeFully(mark, at: 0)
+        let reader = try LogFollower(try LogReader(volume))
+        #expect(reader.snapshot.commit == 1)
+        #expect(try payload(of: "key", in: reader.snapshot) == "1")
+        try put("key", "3", engine)
+        #expect(try reader.advance()?.snapshot.commit == 3)
+        try engine.close()
+    }
+}
