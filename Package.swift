@@ -133,13 +133,22 @@ let package = Package(
             name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"],
             swiftSettings: settings),
 
+        // Floor 6: documents from and to files of other formats.
+        .target(
+            name: "SheafTransfer",
+            dependencies: [
+                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+                "SheafQuery", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
+            ],
+            swiftSettings: settings),
+
         // Floor 6: the tool.
         .executableTarget(
             name: "SheafTool",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
                 "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
-                "SheafSystem",
+                "SheafSystem", "SheafTransfer",
             ],
             swiftSettings: settings),
 
@@ -264,6 +273,13 @@ let package = Package(
             name: "SheafStorageTests",
             dependencies: [
                 "SheafBytes", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SheafTransferTests",
+            dependencies: [
+                "SheafBytes", "SheafDocument", "SheafEngine", "SheafStatements", "SheafStorage",
+                "SheafSystem", "SheafTestSupport", "SheafTransfer",
             ],
             swiftSettings: settings),
         // They run the tool as it was built, and so depend on it.
