@@ -138,7 +138,8 @@ let package = Package(
             name: "SheafTransfer",
             dependencies: [
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-                "SheafQuery", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
+                "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
+                "SheafSystem",
             ],
             swiftSettings: settings),
 

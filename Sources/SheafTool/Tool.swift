@@ -16,7 +16,7 @@ enum Tool {
 
     /// All commands, in the order of the help.
     private static let commands: [Command] = [
-        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .backup,
+        .query, .export, .log, .show, .blame, .verify, .salvage, .stats, .compact, .backup,
         .restore, .diff, .clock, .peerServe,
         .peerConnect,
         .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,

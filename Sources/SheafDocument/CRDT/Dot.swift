@@ -112,7 +112,7 @@ extension SortKey {
 
 extension EntryWriter {
     /// Returns the encoding of a value with all names spelled out.
-    static func bytes(of value: Value) -> [UInt8] {
+    package static func bytes(of value: Value) -> [UInt8] {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
         writer.write(value, NameTable())

@@ -28,7 +28,7 @@ extension JSONWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    private mutating func write(
+    mutating func write(
         _ shown: EncodedEntry, in field: EncodedEntry, _ names: NameTable, depth: Int
     ) throws(Malformed) {
         if let number = try shown.number() {
@@ -76,7 +76,7 @@ extension JSONWriter {
 
 extension EncodedObject {
     /// Returns the field names in byte order, with the index of each field.
-    fileprivate func sortedNames(
+    func sortedNames(
         _ names: NameTable
     ) throws(Malformed) -> [(name: String, index: Int)] {
         var sorted: [(name: String, index: Int)] = []

@@ -4,7 +4,7 @@ import SheafBytes
 ///
 /// Bytes become Base64 text. Infinities and NaN become null.
 package struct JSONWriter {
-    package internal(set) var bytes: [UInt8] = []
+    package var bytes: [UInt8] = []
 
     package init() {}
 
@@ -104,7 +104,8 @@ package struct JSONWriter {
         digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 
-    private mutating func write(base64 source: [UInt8]) {
+    /// Writes bytes as Base64 text.
+    package mutating func write(base64 source: [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         var index = 0
         while index < source.count {

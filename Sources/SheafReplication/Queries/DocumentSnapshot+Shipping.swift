@@ -90,7 +90,7 @@ extension DocumentSnapshot {
     }
 
     /// Visits the documents of a collection in key order, until `body` returns false.
-    func forEachDocument(
+    package func forEachDocument(
         of collection: String, from first: [UInt8] = [],
         _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -261,7 +261,7 @@ extension EncodedDocument {
     /// Returns the document with all names spelled and without a base.
     ///
     /// The bytes depend only on the document, not on the store that contains it.
-    func spelled(_ names: NameTable) throws(Malformed) -> [UInt8] {
+    package func spelled(_ names: NameTable) throws(Malformed) -> [UInt8] {
         let plain = try settingBase(nil)
         let spelled = try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
             try EncodedDocument(bytes).renamed(from: names, to: NameTable())

@@ -7,6 +7,9 @@ struct Command: Sendable {
     let summary: String
     /// The placeholders of the required operands in the help.
     let operands: [String]
+    /// The placeholders of the operands after them, each of which may be omitted with all later
+    /// ones.
+    var optionalOperands: [String] = []
     let options: [Option]
     /// The text of the help after the options.
     let details: String
@@ -16,7 +19,7 @@ struct Command: Sendable {
 
     /// The synopsis on one line.
     var usage: String {
-        var words = ["sheaf", name] + operands
+        var words = ["sheaf", name] + operands + optionalOperands.map { "[\($0)]" }
         if let furtherOperands { words.append("[\(furtherOperands)]...") }
         words += options.map { option in
             "[--\(option.name)" + (option.value.map { " \($0)" } ?? "") + "]"
@@ -70,13 +73,14 @@ struct Command: Sendable {
         guard given >= operands.count else {
             throw .usage("missing \(operands[given]); usage: \(usage)")
         }
-        guard given == operands.count || furtherOperands != nil else {
+        let allowed = operands + optionalOperands
+        guard given <= allowed.count || furtherOperands != nil else {
             throw .usage(
-                "unexpected argument '\(arguments.operands[operands.count].shortened)'; usage: "
+                "unexpected argument '\(arguments.operands[allowed.count].shortened)'; usage: "
                     + usage)
         }
         if let empty = arguments.operands.firstIndex(of: "") {
-            let name = empty < operands.count ? operands[empty] : furtherOperands ?? ""
+            let name = empty < allowed.count ? allowed[empty] : furtherOperands ?? ""
             throw .usage("\(name) is empty; usage: \(usage)")
         }
         return try run(arguments, output)

@@ -1,0 +1,53 @@
+import SheafSystem
+import SheafTransfer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The line on a terminal that shows how far an export is.
+final class ExportMeter {
+    private let isShown = isatty(STDERR_FILENO) == 1
+    private let start = Clock.system.monotonicNanoseconds() / 1_000_000
+    private var next: UInt64 = 0
+    private var isDirty = false
+
+    /// Milliseconds between two updates.
+    private static let interval: UInt64 = 200
+
+    /// The receiver of reports, which shows them if standard error is a terminal.
+    var progress: ExportProgress {
+        guard isShown else { return ExportProgress() }
+        return ExportProgress { [self] report in show(report) }
+    }
+
+    private func show(_ report: ExportProgress.Report) {
+        let now = Clock.system.monotonicNanoseconds() / 1_000_000
+        guard now >= next else { return }
+        next = now + Self.interval
+        isDirty = true
+        switch report {
+        case .scanned(let rows): write("finding the columns: \(Quantity.count(rows, "row"))")
+        case .written(let rows, let bytes):
+            let rate = UInt64(rows) * 1_000 / max(1, now - start)
+            write(
+                Quantity.count(rows, "row") + (bytes.map { ", " + Quantity.bytes($0) } ?? "")
+                    + ", \(rate) rows/s")
+        }
+    }
+
+    /// Removes the line.
+    func clear() {
+        guard isDirty else { return }
+        isDirty = false
+        write("")
+    }
+
+    private func write(_ text: String) {
+        OperatingSystem.writeToStandardError("\r\(text)\u{1B}[K")
+    }
+}

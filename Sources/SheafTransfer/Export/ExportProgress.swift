@@ -1,0 +1,29 @@
+/// The receiver of progress reports of an export.
+package struct ExportProgress {
+    /// The state of an export.
+    package enum Report: Equatable, Sendable {
+        /// The first of two passes, which finds the columns, has read this many rows.
+        case scanned(rows: Int)
+        /// Rows and bytes written; nil where they are unknown.
+        case written(rows: Int, bytes: Int?)
+    }
+
+    private let send: (Report) -> Void
+
+    /// Number of rows between two reports.
+    private static let interval = 4_096
+
+    /// Creates a receiver; `send` is called every few thousand rows.
+    package init(_ send: @escaping (Report) -> Void = { _ in }) {
+        self.send = send
+    }
+
+    @inline(__always)
+    func report(_ rows: Int, _ bytes: Int?) {
+        if rows % Self.interval == 0 { send(.written(rows: rows, bytes: bytes)) }
+    }
+
+    func reportScan(_ rows: Int) {
+        if rows % Self.interval == 0 { send(.scanned(rows: rows)) }
+    }
+}

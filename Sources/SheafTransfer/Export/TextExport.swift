@@ -1,0 +1,96 @@
+import SheafDocument
+
+/// The export of rows as text.
+struct TextExport {
+    let source: RowSource
+    let stream: ExportStream
+    /// The function called with the number of rows read, and of those written.
+    let progress: ExportProgress
+
+    /// Writes all rows; returns their number.
+    func run(_ format: ExportFormat) throws(ExportError) -> Int {
+        switch format {
+        case .jsonl: try writeLines()
+        case .json: try writeArray()
+        case .csv: try writeCSV()
+        case .markdown: try writeMarkdown()
+        case .sqlite: preconditionFailure("A database is not a text.")
+        }
+    }
+
+    private func writeLines() throws(ExportError) -> Int {
+        var count = 0
+        var buffer: [UInt8] = []
+        try source.forEachJSON(&buffer) { (buffer) throws(ExportError) in
+            buffer.append(0x0A)
+            count += 1
+            progress.report(count, stream.sentCount)
+            try stream.sendIfFull(&buffer)
+        }
+        try stream.sendAll(&buffer)
+        return count
+    }
+
+    private func writeArray() throws(ExportError) -> Int {
+        var count = 0
+        var buffer = Array("[\n".utf8)
+        // The comma after a row is written with the next one, so it is inserted before it.
+        var start = buffer.count
+        try source.forEachJSON(&buffer) { (buffer) throws(ExportError) in
+            if count > 0 { buffer.insert(contentsOf: ",\n".utf8, at: start) }
+            count += 1
+            progress.report(count, stream.sentCount)
+            try stream.sendIfFull(&buffer)
+            start = buffer.count
+        }
+        buffer.append(contentsOf: (count > 0 ? "\n]\n" : "]\n").utf8)
+        try stream.sendAll(&buffer)
+        return count
+    }
+
+    private func writeCSV() throws(ExportError) -> Int {
+        let columns = try ExportColumns(of: source) { progress.reportScan($0) }
+        var buffer: [UInt8] = []
+        var count = 0
+        guard !columns.all.isEmpty else { return columns.rowCount }
+        CSVCells.append(names: columns.all.map(\.name), to: &buffer)
+        try source.forEachObject { (row) throws(ExportError) in
+            for (index, column) in columns.all.enumerated() {
+                if index > 0 { buffer.append(UInt8(ascii: ",")) }
+                if let value = row[column.name] { CSVCells.append(value, to: &buffer) }
+            }
+            buffer.append(contentsOf: "\r\n".utf8)
+            count += 1
+            progress.report(count, stream.sentCount)
+            try stream.sendIfFull(&buffer)
+        }
+        try stream.sendAll(&buffer)
+        return count
+    }
+
+    private func writeMarkdown() throws(ExportError) -> Int {
+        let columns = try ExportColumns(of: source) { progress.reportScan($0) }
+        var buffer: [UInt8] = []
+        var count = 0
+        guard !columns.all.isEmpty else { return columns.rowCount }
+        MarkdownCells.append(columns.all.map { MarkdownCells.escaped($0.name) }, to: &buffer)
+        MarkdownCells.append(
+            columns.all.map { $0.kinds.isNumeric ? "---:" : "---" }, to: &buffer)
+        try source.forEachObject { (row) throws(ExportError) in
+            MarkdownCells.append(
+                columns.all.map { row[$0.name].map(MarkdownCells.text) ?? "" }, to: &buffer)
+            count += 1
+            progress.report(count, stream.sentCount)
+            try stream.sendIfFull(&buffer)
+        }
+        try stream.sendAll(&buffer)
+        return count
+    }
+}
+
+extension ExportColumns.Kinds {
+    /// Whether all values are numbers or null, and at least one is a number.
+    var isNumeric: Bool {
+        !isDisjoint(with: [.integer, .float]) && isSubset(of: [.integer, .float, .null])
+    }
+}

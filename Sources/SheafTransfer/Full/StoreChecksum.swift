@@ -1,0 +1,131 @@
+import SheafBytes
+package import SheafDocument
+package import SheafEngine
+import SheafReplication
+
+/// Checksums of the documents of a store, which do not depend on its history.
+///
+/// Two stores with the same documents have the same checksum of contents, and if the documents
+/// would also merge in the same way with any other, the same checksum of states.
+package struct StoreChecksum {
+    /// The checksums of a collection, or of all collections.
+    package struct Part: Equatable, Sendable {
+        /// Number of documents, and of tombstones.
+        package private(set) var documentCount = 0
+        package private(set) var tombstoneCount = 0
+        /// The visible fields of all documents, with the types of numbers and bytes.
+        package private(set) var contents = ChecksumSum()
+        /// The states of all documents and tombstones; zero unless requested.
+        package private(set) var states = ChecksumSum()
+
+        mutating func add(document: ChecksumSum) {
+            documentCount += 1
+            contents.add(document)
+        }
+
+        mutating func addTombstone() { tombstoneCount += 1 }
+
+        mutating func add(state: ChecksumSum) { states.add(state) }
+
+        mutating func add(_ other: Part) {
+            documentCount += other.documentCount
+            tombstoneCount += other.tombstoneCount
+            contents.add(other.contents)
+            states.add(other.states)
+        }
+    }
+
+    /// The collections that have documents or tombstones, sorted by name.
+    package private(set) var collections: [(name: String, part: Part)] = []
+    /// All collections together.
+    package private(set) var total = Part()
+
+    /// Computes the checksums of a snapshot.
+    package init(
+        of snapshot: DocumentSnapshot, withStates: Bool
+    ) throws(EngineError) {
+        for name in RowSource.collections(of: snapshot) {
+            var part = Part()
+            try snapshot.forEachDocument(of: name) { (key, document) throws(EngineError) in
+                try onDocument(key) { () throws(Malformed) in
+                    try document.read { (bytes) throws(Malformed) in
+                        let id = key[StoreKey.documentPrefixLength...]
+                        try part.add(
+                            try EncodedDocument(bytes), name, id, snapshot.names, withStates)
+                    }
+                }
+                return true
+            }
+            guard part != Part() else { continue }
+            collections.append((name, part))
+            total.add(part)
+        }
+    }
+}
+
+extension StoreChecksum.Part {
+    fileprivate mutating func add(
+        _ document: EncodedDocument, _ collection: String, _ id: ArraySlice<UInt8>,
+        _ names: NameTable, _ withStates: Bool
+    ) throws(Malformed) {
+        guard !document.isRemnant else { return }
+        if let value = try document.value(names) {
+            add(
+                document: ChecksumSum(
+                    collection, id, EntryWriter.bytes(of: .object(value))))
+        } else {
+            addTombstone()
+        }
+        guard withStates else { return }
+        add(state: ChecksumSum(collection, id, try document.spelled(names)))
+    }
+}
+
+/// A 128-bit sum of hashes, equal for equal sets.
+package struct ChecksumSum: Equatable, Sendable {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+
+    /// The sum of nothing.
+    package init() {}
+
+    /// The hash of one document: its collection, its encoded id, and its content.
+    init(_ collection: String, _ id: ArraySlice<UInt8>, _ content: [UInt8]) {
+        var writer = ByteWriter(capacity: collection.utf8.count + id.count + content.count + 16)
+        writer.writeText(collection)
+        writer.writeVarint(UInt64(id.count))
+        writer.write(Array(id))
+        writer.write(content)
+        let hash = writer.bytes.span.withUnsafeBytes { XXH3.hash128($0) }
+        (low, high) = (hash.low, hash.high)
+    }
+
+    mutating func add(_ other: ChecksumSum) {
+        let (sum, carry) = low.addingReportingOverflow(other.low)
+        low = sum
+        high = high &+ other.high &+ (carry ? 1 : 0)
+    }
+}
+
+extension ChecksumSum: CustomStringConvertible {
+    /// The sum as 32 hexadecimal digits.
+    package var description: String {
+        [high, low].map { half in
+            let digits = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        }.joined()
+    }
+}
+
+extension ChecksumSum {
+    /// Parses 32 hexadecimal digits; nil for anything else.
+    init?(_ text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 32,
+            digits.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }),
+            let high = UInt64(text.prefix(16), radix: 16),
+            let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        (self.high, self.low) = (high, low)
+    }
+}
