@@ -71,7 +71,7 @@ package struct SystemParameters: Sendable {
 
     // Cached, because statements and background work read these values often.
     package private(set) var isStrict = false
-    private(set) var hardSizeLimit = Int.max
+    package private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
     private(set) var timeoutSeconds: Int64 = 0
     private(set) var slowRequestSeconds: Int64 = 0

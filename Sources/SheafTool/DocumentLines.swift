@@ -40,6 +40,14 @@ enum DocumentLines {
             return [
                 count.map { "pauses of another site  \(text), \($0)" } ?? "drop pauses  \(text)"
             ]
+        case .importProgress(let progress):
+            guard let progress else { return ["end of an import"] }
+            return [
+                "import  \(text(.string(progress.source))) into "
+                    + "\(text(.string(progress.collection))), "
+                    + Quantity.count(Int(clamping: progress.importedCount), "document")
+                    + " so far"
+            ]
         case .index(let collection, let number, let definition):
             let title = "\(text(.string(collection))) \(number)"
             guard let definition else { return ["drop index  \(title)"] }
@@ -87,6 +95,10 @@ enum DocumentLines {
         case .pauses(let site, let count):
             line.add("otherSite", DocumentReading.text(site))
             line.add("pauses", count ?? 0)
+        case .importProgress(let progress):
+            line.add("import", progress?.source)
+            line.add("collection", progress?.collection)
+            line.add("imported", progress?.importedCount)
         case .index(let collection, let number, let definition):
             line.add("collection", collection)
             line.add("number", number)

@@ -21,6 +21,8 @@ final class DocumentReading {
         case clock(HybridTime)
         /// Number of write pauses of the site of another store; nil removes the pauses.
         case pauses(Site, count: Int?)
+        /// The progress of an import; nil if it has finished or was given up.
+        case importProgress(ImportProgress?)
         /// The definition of an index; nil removes the index.
         case index(collection: String, number: Int, IndexDefinition?)
         /// A token of an attachment without a proof of possession.
@@ -76,6 +78,9 @@ final class DocumentReading {
             var reader = ByteReader(payload)
             guard operation.kind != .remove else { return .pauses(site, count: nil) }
             return (try? reader.readPauses()).map { .pauses(site, count: $0.count) }
+        case .importProgress:
+            guard operation.kind != .remove else { return .importProgress(nil) }
+            return (try? ImportProgress(decoding: payload)).map { .importProgress($0) }
         case .index(let collection, let number):
             guard let directory, directory.collections.indices.contains(Int(collection)) else {
                 return nil

@@ -25,7 +25,8 @@ extension Command {
             (null in a delta), changed and removed; the origin of a received commit has site,
             stamp, peer and peerCommit; a name has name or collection, and number; an index has
             collection, number, index and fields. Other operations of a document store have site,
-            formerSites, clock, otherSite and pauses, or attachment and proven.
+            formerSites, clock, otherSite and pauses, import, collection and imported, or
+            attachment and proven.
             """,
         run: ShowCommand.run)
 }

@@ -14,7 +14,7 @@ from sheaf_bytes import xxh3
 from document_joins import both
 from document_writes import Peer
 from sheaf_commits import (
-    DELTA, STATE, BOTH, WHOLE, is_clock, is_former_sites, is_pauses,
+    DELTA, STATE, BOTH, WHOLE, is_clock, is_former_sites, is_pauses, read_import,
     read_document, read_id, read_index, read_origin)
 from sheaf_dots import Document, MAP, normalized
 from sheaf_encoder import encode
@@ -235,6 +235,27 @@ def write_pauses(output):
         output.bytes(f"{case}.refusedPauses", data)
 
 
+def write_imports(output):
+    numbers = struct.pack("<QQQQ", 1 << 40, 70_001, 70_000, 3)
+    data = b"\4cars\x0c" + "cafés.jsonl".encode() + numbers
+    found = read_import(data)
+    output.begin("import", "the progress of an import")
+    output.bytes("import.import", data)
+    output.lines += [f"import.{name} = {value}" for name, value in found.items()]
+    for case, comment, data in (
+            ("import-cut", "a truncated progress of an import", data[:-1]),
+            ("import-more", "bytes after the progress of an import", data + b"\0"),
+            ("import-text", "a name of a source that is not UTF-8", b"\1a\1\xff" + numbers),
+            ("import-long", "a name of a source of 256 bytes",
+             b"\1a\x80\2" + b"b" * 256 + numbers)):
+        try:
+            read_import(data)
+            raise AssertionError(f"{case} is not refused")
+        except Refused:
+            output.begin(case, comment)
+            output.bytes(f"{case}.refusedImport", data)
+
+
 def write_all(output):
     for case, plain in IDS:
         value = value_of(plain)
@@ -246,7 +267,8 @@ def write_all(output):
     for case, key in (("key-origin", b"\x01"), ("key-name", b"\x02\x00\x07"),
                       ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04"),
                       ("key-former-sites", b"\x07"), ("key-clock", b"\x08"),
-                      ("key-pauses", b"\x09" + bytes(range(1, 9)))):
+                      ("key-pauses", b"\x09" + bytes(range(1, 9))),
+                      ("key-import", b"\x0a" + bytes(range(1, 9)))):
         output.begin(case, "a key that is not that of a document")
         output.bytes(f"{case}.key", key)
         if len(key) == 3:
@@ -280,6 +302,7 @@ def write_all(output):
     write_former_sites(output)
     write_clocks(output)
     write_pauses(output)
+    write_imports(output)
     write_indexes(output)
     for chain in CHAINS:
         write_chain(output, *chain)

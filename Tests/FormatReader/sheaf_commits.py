@@ -7,11 +7,11 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, CLOCK, PAUSES = range(1, 10)
+ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, CLOCK, PAUSES, IMPORT = range(1, 11)
 DOCUMENT = 0x10
 STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
 KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5, UNPROVEN: 65,
-               FORMER_SITES: 1, CLOCK: 1, PAUSES: 9}
+               FORMER_SITES: 1, CLOCK: 1, PAUSES: 9, IMPORT: 9}
 Origin = namedtuple("Origin", "site time peer commit")
 Index = namedtuple("Index", "name fields")
 IndexField = namedtuple("IndexField", "path is_descending")
@@ -40,7 +40,7 @@ class Explaining:
 
 def check_key(key):
     """Checks a key by table 1."""
-    check(ORIGIN <= key[0] <= PAUSES or key[0] == DOCUMENT, 0, "unknown key type")
+    check(ORIGIN <= key[0] <= IMPORT or key[0] == DOCUMENT, 0, "unknown key type")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "wrong key length")
     check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "reserved index number")
@@ -72,6 +72,19 @@ def read_origin(payload):
     commit, end = read_varint(payload, 24, len(payload))
     check(end == len(payload), end, "bytes after the origin")
     return Origin(site, time, peer, commit)
+
+
+def read_import(payload):
+    """Decodes table 6; returns its numbers."""
+    at = 0
+    for most in 1_024, 255:
+        length, start = read_varint(payload, at, len(payload))
+        check(length <= min(len(payload) - start, most), at, "the text is too long")
+        check_utf8(payload[start:start + length], start)
+        at = start + length
+    check(len(payload) == at + 32, at, "an import with a wrong length")
+    numbers = struct.unpack_from("<QQQQ", payload, at)
+    return dict(zip(("offset", "row", "imported", "bad-rows"), numbers))
 
 
 def read_index(payload):
@@ -210,6 +223,8 @@ class Commits:
                 check_key(key)
                 check(key[0] != SITE or len(contents[key][-1]) in (16, 24, *range(40, 281, 16)), 0, "malformed site")
                 check(key[0] != FORMER_SITES or is_former_sites(bytes(contents[key][-1])), 0, "malformed former sites")
+                if key[0] == IMPORT and contents[key][-1] is not None:
+                    read_import(bytes(contents[key][-1]))
                 check(key[0] != UNPROVEN or [len(payload) for payload in contents[key]] in ([0], [32]), 0,
                       "malformed unproven token")
         names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))

@@ -37,13 +37,14 @@ import Testing
             ("key-collection", .collection(258)), ("key-site", .site),
             ("key-former-sites", .formerSites), ("key-clock", .clock),
             ("key-pauses", .pauses(Site(rawValue: 0x0102_0304_0506_0708))),
+            ("key-import", .importProgress(0x0102_0304_0506_0708)),
         ] {
             let bytes = try vectors.bytes("\(name).key")
             #expect(key.bytes == bytes, "\(name)")
             #expect(bytes.withUnsafeBytes { StoreKey($0) } == key, "\(name)")
         }
         for wrong: [UInt8] in [
-            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [1, 0], [2, 0], [3, 0, 0, 0],
+            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [10], [10, 1, 2], [1, 0], [2, 0], [3, 0, 0, 0],
             [0x10, 0, 0],
         ] {
             #expect(wrong.withUnsafeBytes { StoreKey($0) } == nil, "\(wrong)")
@@ -159,6 +160,22 @@ import Testing
                 return try reader.readPauses()
             }
             #expect(pauses ?? [] == [], "\(name)")
+        }
+    }
+
+    @Test func `the progress of imports matches the vectors, and malformed ones fail`() throws {
+        let bytes = try vectors.bytes("import.import")
+        let progress = try bytes.withUnsafeBytes { try ImportProgress(decoding: $0) }
+        #expect(progress.collection == "cars" && progress.source == "cafés.jsonl")
+        #expect(progress.position.offset == (try vectors.number("import.offset")))
+        #expect(progress.position.row == (try vectors.number("import.row")))
+        #expect(progress.importedCount == (try vectors.number("import.imported")))
+        #expect(progress.badRowCount == (try vectors.number("import.bad-rows")))
+        #expect(progress.bytes == bytes)
+        try vectors.forEach("refusedImport") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try ImportProgress(decoding: $0) }
+            }
         }
     }
 

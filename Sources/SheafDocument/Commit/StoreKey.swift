@@ -20,6 +20,8 @@ package enum StoreKey: Hashable, Sendable {
     case clock
     /// The pauses of a site, as reported by peers.
     case pauses(Site)
+    /// The progress of an unfinished import, by the hash of its source and collection.
+    case importProgress(UInt64)
     /// A document, by the number of its collection and its encoded id.
     case document(collection: UInt16, id: [UInt8])
 
@@ -33,6 +35,7 @@ package enum StoreKey: Hashable, Sendable {
         static let formerSites: UInt8 = 0x07
         static let clock: UInt8 = 0x08
         static let pauses: UInt8 = 0x09
+        static let importProgress: UInt8 = 0x0A
         static let document: UInt8 = 0x10
     }
 
@@ -43,6 +46,8 @@ package enum StoreKey: Hashable, Sendable {
     package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
     /// Range of the pauses of all sites, as reported by peers.
     package static let pauses = KeyRange(from: [First.pauses], to: [First.pauses + 1])
+    /// Range of the progress of all unfinished imports.
+    package static let imports = KeyRange.prefix([First.importProgress])
     /// Range of all unproven tokens.
     package static let unprovenTokens = KeyRange.prefix([First.unprovenToken])
 
@@ -103,7 +108,8 @@ package enum StoreKey: Hashable, Sendable {
         case (First.formerSites, 1): self = .formerSites
         case (First.clock, 1): self = .clock
         case (First.pauses, 9):
-            self = .pauses(Site(rawValue: bytes.dropFirst().reduce(0) { $0 << 8 | UInt64($1) }))
+            self = .pauses(Site(rawValue: Self.integer(bytes.dropFirst())))
+        case (First.importProgress, 9): self = .importProgress(Self.integer(bytes.dropFirst()))
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
         case (First.index, 5):
@@ -136,9 +142,8 @@ package enum StoreKey: Hashable, Sendable {
         case .site: [First.site]
         case .formerSites: [First.formerSites]
         case .clock: [First.clock]
-        case .pauses(let site):
-            [First.pauses]
-                + (0..<8).map { UInt8(truncatingIfNeeded: site.rawValue >> (56 - 8 * $0)) }
+        case .pauses(let site): [First.pauses] + Self.bytes(site.rawValue)
+        case .importProgress(let hash): [First.importProgress] + Self.bytes(hash)
         case .name(let number): Self.bytes(First.name, number)
         case .collection(let number): Self.bytes(First.collection, number)
         case .index(let collection, let number):
@@ -157,6 +162,14 @@ package enum StoreKey: Hashable, Sendable {
         let key = SortKey.identity(of: id, behind: bytes(First.document, collection))
         try DocumentID.checkLength(key.count - documentPrefixLength)
         return key
+    }
+
+    private static func integer(_ bytes: Slice<UnsafeRawBufferPointer>) -> UInt64 {
+        bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private static func bytes(_ number: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
     }
 
     private static func bytes(_ first: UInt8, _ number: UInt16) -> [UInt8] {

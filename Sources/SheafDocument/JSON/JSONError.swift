@@ -48,7 +48,8 @@ extension JSONError: CustomStringConvertible {
         "line \(line), column \(column): \(explanation)"
     }
 
-    private var explanation: String {
+    /// The explanation without the position.
+    package var explanation: String {
         switch reason {
         case .expected(let what): "expected \(what)"
         case .trailing: "unexpected text after the value"

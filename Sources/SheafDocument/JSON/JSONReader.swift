@@ -9,6 +9,8 @@ package struct JSONReader {
     let text: UnsafeRawBufferPointer
     var offset = 0
     private var depth = 0
+    /// Whether an encoded document has a field `_id` beside the one that is its id.
+    var hasOtherID = false
 
     /// Parses a text as one value.
     package static func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> Value {

@@ -69,8 +69,10 @@ package struct DocumentTransaction: Sendable {
     package var tokens: [AttachmentID] = []
     /// The attachment tokens without proof of possession.
     package var unproven = UnprovenTokens()
+    /// The progress of an import to write, by hash; a nil value removes it.
+    package var importProgress: (hash: UInt64, progress: ImportProgress?)?
     /// The field names that documents of the commit spell out.
-    private(set) var spellings: [[UInt8]] = []
+    var spellings: [[UInt8]] = []
 
     package init(
         _ snapshot: LogSnapshot, _ catalog: Catalog, _ clock: HybridClock, now: UInt64,
@@ -86,6 +88,7 @@ package struct DocumentTransaction: Sendable {
 
     package var hasChanges: Bool {
         !fresh.isEmpty || working.contains { $0.isChanged } || !unproven.changes.isEmpty
+            || importProgress != nil
     }
 
     /// Records that the batch has become a commit.
@@ -326,6 +329,7 @@ package struct DocumentTransaction: Sendable {
             try recordSpellings(at: position)
         }
         try writeFresh(into: &batch, &entries)
+        try writeImportProgress(into: &batch)
         try unproven.write(into: &batch)
         return batch
     }

@@ -52,6 +52,7 @@ struct ChainRules {
         case .formerSites: _ = try FormerSites(decoding: logged.operation.payload)
         case .pauses(let site): try Self.checkPauses(logged.operation, of: site)
         case .clock: _ = try HybridTime(decoding: logged.operation.payload)
+        case .importProgress: try Self.checkImport(logged.operation)
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
             try Self.checkIndex(logged.operation, collection, number)
@@ -104,6 +105,14 @@ struct ChainRules {
                 throw .invalid("a site without pauses", at: 0)
             }
         case .delta: throw .invalid("a delta record of pauses", at: 0)
+        case .remove: break
+        }
+    }
+
+    private static func checkImport(_ operation: SheafStorage.Operation) throws(Malformed) {
+        switch operation.kind {
+        case .put: _ = try ImportProgress(decoding: operation.payload)
+        case .delta: throw .invalid("a delta record of an import", at: 0)
         case .remove: break
         }
     }

@@ -1,0 +1,111 @@
+/// An encoder of new documents whose stamp is not known yet.
+///
+/// Documents can then be encoded before the transaction that inserts them begins. All entries share
+/// one stamp, so only the header contains it:
+/// ```
+/// 0      1       2      3      11     19
+/// flags  length  sites  site   time   entries
+/// ```
+package struct NewDocumentEncoder: ~Copyable {
+    /// Offset of the stamp: the site, then the time.
+    package static let stampOffset = 3
+    private static let placeholder = Stamp(HybridTime(rawValue: 1), Site(rawValue: 1))
+    /// The header of a document with one site and references of one byte.
+    private static let header: [UInt8] =
+        [0, UInt8(headerLength), 1] + [UInt8](repeating: 0, count: EncodedHeader.siteLength)
+    private static let headerLength = stampOffset + EncodedHeader.siteLength
+
+    private var writer: EntryWriter
+    /// Whether the last JSON object has a field `_id` beside the one that is its id.
+    package private(set) var hasOtherID = false
+
+    package init() {
+        var vector = VersionVector()
+        vector.record(Self.placeholder)
+        writer = EntryWriter(stamps: StampTable(vector), referenceWidth: 1, capacity: 1 << 12)
+        writer.rootStamp = Self.placeholder
+    }
+
+    /// Whether the last document spells out a field name.
+    package var spellsNames: Bool { writer.hasSpelledFields }
+
+    /// The length of the last document.
+    package var length: Int { Self.headerLength + writer.count }
+
+    /// Appends the last document.
+    package borrowing func append(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: Self.header)
+        bytes.append(contentsOf: writer.bytes)
+    }
+
+    /// Encodes an object without one field.
+    ///
+    /// The caller checks the depth.
+    package mutating func encode(_ object: Object, without omitted: String, _ names: NameTable) {
+        begin()
+        writer.writeFields(object, without: omitted, at: Self.placeholder, names)
+    }
+
+    /// Encodes a JSON object, and returns the value of the field `idName`, which is left out.
+    package mutating func encode(
+        json text: UnsafeRawBufferPointer, idName: [UInt8], _ names: NameTable
+    ) throws(JSONError) -> Value? {
+        guard text.count <= JSONReader.maximumLength else {
+            throw JSONError(.tooLong(limit: JSONReader.maximumLength), at: 0, in: text)
+        }
+        if let offset = Self.firstInvalidOffset(text) {
+            throw JSONError(.invalidText, at: offset, in: text)
+        }
+        begin()
+        var reader = JSONReader(text: text)
+        reader.skipSpace()
+        guard reader.current == UInt8(ascii: "{") else {
+            // A value of another kind is read for its syntax errors, which come first.
+            _ = try JSONReader.read(text)
+            throw JSONError(.expected("an object"), at: reader.offset, in: text)
+        }
+        let id = try reader.encodeFields(into: &writer, without: idName, names)
+        hasOtherID = reader.hasOtherID
+        reader.skipSpace()
+        guard reader.offset == text.count else { throw reader.error(.trailing) }
+        return id
+    }
+
+    /// Returns the offset of the first bytes that are not UTF-8; nil if there are none.
+    private static func firstInvalidOffset(_ text: UnsafeRawBufferPointer) -> Int? {
+        text.withMemoryRebound(to: UInt8.self) { bytes in
+            do throws(UTF8.ValidationError) {
+                _ = try UTF8Span(validating: bytes.span)
+                return nil
+            } catch {
+                return error.byteOffsets.lowerBound
+            }
+        }
+    }
+
+    private mutating func begin() {
+        writer.restart()
+        writer.writeReferring(.map, to: Self.placeholder)
+    }
+
+    /// Writes the stamp of a document that starts at `offset`.
+    package static func setStamp(
+        _ stamp: Stamp, at offset: Int, in bytes: UnsafeMutableRawBufferPointer
+    ) {
+        let start = offset + stampOffset
+        precondition(start + EncodedHeader.siteLength <= bytes.count, "The header is complete.")
+        bytes.storeBytes(
+            of: stamp.site.rawValue.littleEndian, toByteOffset: start, as: UInt64.self)
+        bytes.storeBytes(
+            of: stamp.time.rawValue.littleEndian, toByteOffset: start + 8, as: UInt64.self)
+    }
+}
+
+extension EntryWriter {
+    /// Removes all content, and keeps the memory and the stamps.
+    mutating func restart() {
+        truncate(to: 0)
+        fields.removeLast(fields.count)
+        (referenceCount, hasSpelledFields, nextNumber) = (0, false, 0)
+    }
+}

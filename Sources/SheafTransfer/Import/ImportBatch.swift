@@ -1,0 +1,153 @@
+import SheafBytes
+package import SheafDocument
+import SheafEngine
+import SheafStatements
+import SheafSystem
+
+/// Rows that one commit writes, encoded as documents.
+package struct ImportBatch: ~Copyable {
+    /// Maximum number of rows, and of encoded bytes beyond which no row is added.
+    package static let maximumRows = 8_192
+    package static let maximumBytes = 4 << 20
+
+    /// What applies to all batches of an import.
+    struct Settings: Sendable {
+        /// The number of the collection, which the transaction corrects if it differs.
+        let collection: UInt16
+        /// The name of the field that becomes the id.
+        let idName: String
+        /// Maximum number of bad rows.
+        let badRowLimit: UInt64
+        let documents: DocumentEngine
+    }
+
+    /// The position after the last row; the source sets it.
+    package var position = ImportPosition()
+
+    private let settings: Settings
+    private let idBytes: [UInt8]
+    private var encoder = NewDocumentEncoder()
+    private var names: NameTable
+    private var documents = NewDocuments()
+    private var badRows: [BadRow] = []
+    /// Number of bad rows in earlier batches.
+    private var earlierBadRowCount: UInt64 = 0
+    private var key = [UInt8](repeating: 0, count: 1 << 10)
+    private var randomIntegers: ArraySlice<UInt64> = []
+
+    init(_ settings: Settings) {
+        self.settings = settings
+        idBytes = Array(settings.idName.utf8)
+        names = settings.documents.newestCatalog.names
+    }
+
+    /// Whether the source must stop adding rows.
+    package var isFull: Bool {
+        documents.count >= Self.maximumRows || documents.byteCount >= Self.maximumBytes
+            || badRows.count >= Self.maximumRows || isStopped
+    }
+
+    /// Whether there are more bad rows than permitted.
+    var isStopped: Bool {
+        earlierBadRowCount + UInt64(badRows.count) > settings.badRowLimit
+    }
+
+    /// Adds a row without a document.
+    package mutating func reject(row: UInt64, _ reason: String) {
+        badRows.append(BadRow(row: row, reason: reason))
+    }
+
+    /// Adds a row with the fields of an object.
+    package mutating func append(_ object: Object, row: UInt64) {
+        guard !object.isDeeper(than: Value.maximumDepth) else {
+            return reject(
+                row: row, "arrays and objects are nested deeper than \(Value.maximumDepth)")
+        }
+        let hasOtherID = settings.idName != Self.idName && object[Self.idName] != nil
+        encoder.encode(object, without: settings.idName, names)
+        append(id: object[settings.idName], hasOtherID: hasOtherID, row: row)
+    }
+
+    /// Adds a row with the fields of a JSON object; `row` is the number of its first line.
+    package mutating func append(json text: UnsafeRawBufferPointer, row: UInt64) {
+        let id: Value?
+        do throws(JSONError) {
+            id = try encoder.encode(json: text, idName: idBytes, names)
+        } catch {
+            let line = row + UInt64(error.line - 1)
+            return reject(row: line, "column \(error.column): \(error.explanation)")
+        }
+        append(id: id, hasOtherID: encoder.hasOtherID, row: row)
+    }
+
+    private static let idName = "_id"
+
+    private mutating func append(id: Value?, hasOtherID: Bool, row: UInt64) {
+        guard !hasOtherID else {
+            return reject(
+                row: row,
+                "the row has a field _id beside \(settings.idName.shortened), which becomes the _id"
+            )
+        }
+        guard let id = id ?? generatedID() else {
+            return reject(row: row, "the field \(settings.idName.shortened) is missing")
+        }
+        do throws(DocumentError) {
+            documents.append(encoder, try key(of: id), row: row)
+        } catch {
+            reject(row: row, "\(error)")
+        }
+    }
+
+    /// Returns a random id; nil if the row must have one.
+    private mutating func generatedID() -> Value? {
+        guard settings.idName == Self.idName else { return nil }
+        return RandomID.make {
+            if randomIntegers.isEmpty {
+                randomIntegers = OperatingSystem.randomIntegers(Self.maximumRows)[...]
+            }
+            return randomIntegers.popFirst() ?? OperatingSystem.randomInteger()
+        }
+    }
+
+    private mutating func key(of id: Value) throws(DocumentError) -> [UInt8] {
+        if case .string(let text) = id {
+            let length = key.withUnsafeMutableBytes {
+                StoreKey.write(documentOf: settings.collection, id: text, to: $0)
+            }
+            if let length, length - StoreKey.documentPrefixLength <= DocumentID.maximumLength {
+                return Array(key[..<length])
+            }
+        }
+        return try StoreKey.bytes(ofDocument: id, collection: settings.collection)
+    }
+
+    /// Returns the rows, and empties the batch.
+    mutating func finish() throws(Malformed) -> ImportedRows {
+        defer {
+            earlierBadRowCount += UInt64(badRows.count)
+            (documents, badRows) = (NewDocuments(), [])
+            names = settings.documents.newestCatalog.names
+        }
+        // Names of several documents get numbers first, or all documents would spell them out.
+        let shared = try documents.sharedNames()
+        if !shared.isEmpty {
+            let numbered = settings.documents.assignNumbers(to: shared)
+            try documents.rename(from: names, to: numbered)
+        }
+        documents.sort()
+        return ImportedRows(
+            documents: documents, badRows: badRows, position: position, isStopped: isStopped)
+    }
+}
+
+/// The content of a batch.
+struct ImportedRows: Sendable {
+    var documents: NewDocuments
+    var badRows: [BadRow]
+    let position: ImportPosition
+    /// Whether there are more bad rows than permitted.
+    let isStopped: Bool
+    /// Whether the source has no further rows.
+    var isLast = false
+}

@@ -1,0 +1,122 @@
+import SheafBytes
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The opening of a file, or of standard input, as a source of rows.
+package enum ImportFile {
+    /// Opens a source; without a format, its name and first bytes determine it.
+    package static func open(
+        _ path: String, _ format: ImportFormat?, _ csv: CSVOptions
+    ) throws(ImportError) -> sending any ImportSource {
+        let input = try InputBuffer(path: path)
+        if let length = input.length, length == 0 {
+            throw .source("\(input.path.shortened) is empty")
+        }
+        let head = try input.begin()
+        let format = format ?? ImportFormat.detect(input)
+        let isCSV = format == .csv
+        guard isCSV || csv.types.isEmpty && csv.separator == nil && csv.null == nil else {
+            throw .usage(
+                "--separator, --types and --null apply to CSV, and \(input.path.shortened) is "
+                    + "\(format.rawValue); --format csv reads it as CSV")
+        }
+        let identity = ImportIdentity(
+            name: path == InputBuffer.standardInput ? path : InputBuffer.name(of: path),
+            length: input.length, head: head,
+            options: (isCSV ? csv.text : format.rawValue) + " \(csv.idName)")
+        switch format {
+        case .jsonl: return JSONLinesSource(input, identity)
+        case .json: return JSONSource(input, identity)
+        case .csv: return try openCSV(input, identity, path, csv)
+        }
+    }
+
+    private static func openCSV(
+        _ input: InputBuffer, _ identity: ImportIdentity, _ path: String, _ csv: CSVOptions
+    ) throws(ImportError) -> sending any ImportSource {
+        guard input.length == nil else {
+            return try CSVSource(input, identity, csv) { () throws(ImportError) in
+                let sample = try InputBuffer(path: path)
+                _ = try sample.begin()
+                return sample
+            }
+        }
+        // The types of columns need all rows, so a stream is copied to a file first.
+        let copy = try SpooledInput(input)
+        return try CSVSource(try copy.open(), identity, csv) { () throws(ImportError) in
+            try copy.open()
+        }
+    }
+}
+
+/// A temporary copy of a stream; the system removes it when it is closed.
+private final class SpooledInput {
+    private let path: String
+    private let name: String
+
+    init(_ input: InputBuffer) throws(ImportError) {
+        name = input.path
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(directory)/sheaf-import-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+        guard descriptor >= 0 else { throw Self.failure(directory) }
+        defer { close(descriptor) }
+        while true {
+            try Self.write(input.bytes, to: descriptor, path)
+            input.consume(input.bytes.count)
+            guard !input.isAtEnd else { break }
+            try input.fill()
+        }
+    }
+
+    deinit {
+        unlink(path)
+    }
+
+    func open() throws(ImportError) -> InputBuffer {
+        #if canImport(Darwin)
+            let descriptor = Darwin.open(path, O_RDONLY | O_CLOEXEC)
+        #elseif canImport(Musl)
+            let descriptor = Musl.open(path, O_RDONLY | O_CLOEXEC)
+        #else
+            let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        #endif
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        // The stream was checked before, and lacks a byte order mark now.
+        return try InputBuffer(descriptor: descriptor, path: name)
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String
+    ) throws(ImportError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            #if canImport(Darwin)
+                let count = Darwin.write(descriptor, rest.baseAddress, rest.count)
+            #elseif canImport(Musl)
+                let count = Musl.write(descriptor, rest.baseAddress, rest.count)
+            #else
+                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            #endif
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure(path) }
+            done += count
+        }
+    }
+
+    private static func failure(_ path: String) -> ImportError {
+        let reason = String(cString: strerror(errno))
+        return .source(
+            "\(path.shortened): cannot copy standard input to find the types of its columns: "
+                + "\(reason); TMPDIR names another directory, and --types for all columns needs "
+                + "no copy")
+    }
+}

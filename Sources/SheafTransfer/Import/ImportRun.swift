@@ -1,0 +1,192 @@
+import SheafBytes
+package import SheafDocument
+package import SheafEngine
+package import SheafStatements
+package import SheafStorage
+import SheafSystem
+
+/// The store and the collection that an import writes to.
+package struct ImportTarget: Sendable {
+    package let log: LogStore
+    package let queries: QueryEngine
+    package let collection: String
+
+    package init(_ log: LogStore, _ queries: QueryEngine, collection: String) {
+        (self.log, self.queries, self.collection) = (log, queries, collection)
+    }
+}
+
+/// What an import does with rows.
+package struct ImportOptions: Sendable {
+    /// The name of the field that becomes the `_id`.
+    package var idName = "_id"
+    /// What happens to a row whose id a document has already.
+    package var conflict = DocumentChange.Conflict.fail
+    /// Maximum number of bad rows; one more ends the import.
+    package var badRowLimit = UInt64.max
+    /// Whether an interrupted import of the same source continues.
+    package var resumes = false
+    /// Whether the progress of an interrupted import of the same source is discarded.
+    package var restarts = false
+
+    package init() {}
+}
+
+/// The state of an import.
+package struct ImportReport: Sendable {
+    /// Maximum number of bad rows with their reasons.
+    package static let maximumListed = 20
+
+    /// Number of documents written by this run.
+    package fileprivate(set) var importedCount: UInt64 = 0
+    /// Number of documents written before the import was interrupted.
+    package fileprivate(set) var earlierCount: UInt64 = 0
+    /// Number of rows skipped because their document exists.
+    package fileprivate(set) var skippedCount: UInt64 = 0
+    /// Number of bad rows, with those before an interruption.
+    package fileprivate(set) var badRowCount: UInt64 = 0
+    /// The first bad rows of this run.
+    package fileprivate(set) var badRows: [BadRow] = []
+    /// The position up to which rows are durable or about to be.
+    package fileprivate(set) var position = ImportPosition()
+    /// The position at which this run began.
+    package fileprivate(set) var start = ImportPosition()
+    /// The offset at the end of the source, if it is known.
+    package fileprivate(set) var end: UInt64?
+    /// Whether the import ended early because of bad rows.
+    package fileprivate(set) var isStopped = false
+}
+
+/// An import: one thread reads and encodes rows while another one writes them.
+///
+/// Each commit has several thousand rows, and the position after them (`ImportProgress`). Its
+/// flush runs while the next one is prepared.
+package final class ImportRun {
+    private let target: ImportTarget
+    private let options: ImportOptions
+    private let source: SourceBox
+    private let hash: UInt64
+    private var progress: ImportProgress
+    /// Whether the log has the progress of this import.
+    private var hasProgress: Bool
+    private var report = ImportReport()
+    /// Number of bad rows of this run.
+    private var runBadRowCount: UInt64 = 0
+    private let rows = RowQueue()
+    private var flushes: [Flush] = []
+
+    /// The result of a flush; nil before it has ended.
+    private typealias Flush = Monitor<Result<CommitID, StorageError>?>
+    /// Number of commits that may wait for their flush.
+    private static let maximumFlushes = 2
+
+    /// Prepares an import; throws if it cannot begin or continue.
+    package init(
+        _ source: sending any ImportSource, into target: ImportTarget, _ options: ImportOptions
+    ) throws(ImportError) {
+        (self.target, self.options) = (target, options)
+        let identity = source.identity
+        hash = identity.hash(into: target.collection)
+        let earlier = try InterruptedImports(target)
+        let found = earlier.progress(hash)
+        hasProgress = found != nil
+        if options.resumes {
+            if found == nil { try earlier.checkBeginning(identity) }
+        } else if let found, !options.restarts {
+            throw InterruptedImports.question(found)
+        }
+        let new = ImportProgress(collection: target.collection, source: identity.name)
+        progress = options.resumes ? found ?? new : new
+        report.end = source.end
+        var source = source
+        if progress.position.row > 1 || progress.position.offset > 0 {
+            try source.skip(to: progress.position)
+        }
+        self.source = SourceBox(source)
+        (report.start, report.position) = (progress.position, progress.position)
+        (report.earlierCount, report.badRowCount) = (progress.importedCount, progress.badRowCount)
+    }
+
+    /// Imports all rows; returns when they are durable.
+    ///
+    /// `onProgress` is called after each commit.
+    package func run(
+        _ onProgress: (ImportReport) -> Void = { _ in }
+    ) throws(ImportError) -> ImportReport {
+        try startReading()
+        // A reading thread that waits for room must end, too.
+        defer { rows.cancel() }
+        while let rows = try rows.next() {
+            try write(rows)
+            onProgress(report)
+            if report.isStopped { break }
+        }
+        for flush in flushes { try wait(for: flush) }
+        flushes = []
+        return report
+    }
+
+    private func startReading() throws(ImportError) {
+        let catalog = target.queries.documents.newestCatalog
+        let settings = ImportBatch.Settings(
+            collection: catalog.number(ofCollection: target.collection)
+                ?? UInt16(clamping: catalog.collections.count),
+            idName: options.idName, badRowLimit: options.badRowLimit,
+            documents: target.queries.documents)
+        let (source, rows) = (source, rows)
+        do throws(ThreadRefused) {
+            _ = try Thread(name: "sheaf-import") { rows.fill(from: source, settings) }
+        } catch {
+            throw .store("cannot start a thread: \(VolumeError.Code(error.code))")
+        }
+    }
+
+    /// Writes rows and the position after them in one commit, whose flush may end later.
+    private func write(_ batch: ImportedRows) throws(ImportError) {
+        while flushes.count >= Self.maximumFlushes { try wait(for: flushes.removeFirst()) }
+        var writer = RowWriter(target, options, batch)
+        writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, runBadRowCount)
+        var progress = progress
+        let isEnd = batch.isLast && !batch.isStopped
+        let log = target.log
+        let commit: CommitID
+        do throws(EngineError) {
+            (commit, _) = try target.queries.documents.write(
+                from: nil, append: { (batch) throws(StorageError) in try log.append(batch) }
+            ) { (transaction) throws(EngineError) in
+                try writer.write(to: &transaction)
+                progress.position = batch.position
+                progress.importedCount += writer.importedCount
+                progress.badRowCount += UInt64(writer.badRows.count)
+                guard hasProgress || !isEnd else { return }
+                transaction.importProgress = (hash, isEnd ? nil : progress)
+            }
+        } catch {
+            throw writer.failure(error, in: self.progress)
+        }
+        self.progress = progress
+        hasProgress = !isEnd
+        report.importedCount += writer.importedCount
+        report.skippedCount += writer.skippedCount
+        report.badRowCount = progress.badRowCount
+        runBadRowCount += UInt64(writer.badRows.count)
+        report.badRows += writer.badRows.prefix(ImportReport.maximumListed - report.badRows.count)
+        report.position = batch.position
+        report.isStopped = batch.isStopped
+        let flush = Flush(nil)
+        log.whenDurable(commit) { result in
+            flush.withLock { $0 = result }
+            flush.broadcast()
+        }
+        flushes.append(flush)
+    }
+
+    private func wait(for flush: Flush) throws(ImportError) {
+        let result = flush.wait(while: { $0 == nil }, then: { $0 })
+        do throws(StorageError) {
+            _ = try result?.get()
+        } catch {
+            throw ImportError(.storage(error))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import SheafBytes
+import SheafDocument
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A file or standard input, read in large pieces.
+package final class InputBuffer {
+    /// The name of standard input.
+    package static let standardInput = "-"
+    private static let readLength = 1 << 20
+    /// Number of first bytes that identify a file.
+    static let headLength = 4_096
+
+    /// The path, for messages.
+    package let path: String
+    private let descriptor: Int32
+    private var memory: UnsafeMutableRawPointer
+    private var capacity = readLength
+    private var start = 0
+    private var end = 0
+    /// Offset of the first unread byte.
+    private(set) var offset: UInt64 = 0
+    /// Whether all bytes have been read into memory.
+    private(set) var isAtEnd = false
+    /// Length of a regular file; nil for other inputs.
+    package let length: UInt64?
+
+    /// Opens a file, or standard input if `path` is `-`.
+    package convenience init(path: String) throws(ImportError) {
+        guard path != Self.standardInput else {
+            try self.init(descriptor: dup(STDIN_FILENO), path: "standard input")
+            return
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = errno
+            throw .source(
+                code == ENOENT
+                    ? "\(path.shortened): there is no such file"
+                    : "\(path.shortened): cannot open the file: \(String(cString: strerror(code)))")
+        }
+        try self.init(descriptor: descriptor, path: path)
+    }
+
+    /// Reads from a descriptor, which it closes at the end.
+    init(descriptor: Int32, path: String) throws(ImportError) {
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw .source("\(path.shortened): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            close(descriptor)
+            throw .source("\(path.shortened) is a directory; expected a file")
+        }
+        self.path = path
+        self.descriptor = descriptor
+        length = status.st_mode & S_IFMT == S_IFREG ? UInt64(status.st_size) : nil
+        memory = .allocate(byteCount: capacity, alignment: 16)
+    }
+
+    deinit {
+        memory.deallocate()
+        close(descriptor)
+    }
+
+    /// The unread bytes in memory; valid until the next call of `fill`.
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory + start, count: end - start)
+    }
+
+    /// Reads more bytes, or sets `isAtEnd`.
+    func fill() throws(ImportError) {
+        guard !isAtEnd else { return }
+        if start > 0 {
+            memory.copyMemory(from: memory + start, byteCount: end - start)
+            (start, end) = (0, end - start)
+        }
+        if end == capacity {
+            let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity * 2, alignment: 16)
+            larger.copyMemory(from: memory, byteCount: end)
+            memory.deallocate()
+            (memory, capacity) = (larger, capacity * 2)
+        }
+        while true {
+            let count = read(descriptor, memory + end, capacity - end)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw .source(
+                    "\(path.shortened): cannot read: \(String(cString: strerror(errno)))")
+            }
+            end += count
+            isAtEnd = count == 0
+            return
+        }
+    }
+
+    /// Reads until `count` bytes are in memory, if there are as many.
+    func fill(_ count: Int) throws(ImportError) {
+        while bytes.count < count, !isAtEnd { try fill() }
+    }
+
+    /// Marks bytes in memory as read.
+    func consume(_ count: Int) {
+        precondition(count <= end - start, "Only bytes in memory are consumed.")
+        start += count
+        offset += UInt64(count)
+    }
+
+    /// Continues at an offset beyond the bytes read so far.
+    func skip(to target: UInt64) throws(ImportError) {
+        while offset < target {
+            if bytes.isEmpty { try fill() }
+            guard !bytes.isEmpty else {
+                throw .source(
+                    "\(path.shortened) has \(offset) bytes, and the interrupted import had read "
+                        + "\(target)")
+            }
+            consume(Int(min(UInt64(bytes.count), target - offset)))
+        }
+    }
+
+    /// The name without its directory, as an import's progress stores it.
+    static func name(of path: String) -> String {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        guard name.utf8.count > ImportProgress.maximumNameLength else { return name }
+        return name.shortened(to: ImportProgress.maximumNameLength / 4)
+    }
+
+    /// Returns the hash of the first bytes, before any of them is consumed.
+    func headHash() throws(ImportError) -> UInt64 {
+        try fill(Self.headLength)
+        return XXH3.hash64(UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.headLength)))
+    }
+}

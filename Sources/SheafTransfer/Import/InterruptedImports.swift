@@ -1,0 +1,89 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+import SheafStatements
+import SheafStorage
+
+/// The imports that a store has the progress of.
+struct InterruptedImports {
+    private let target: ImportTarget
+    private var imports: [UInt64: ImportProgress] = [:]
+
+    init(_ target: ImportTarget) throws(ImportError) {
+        self.target = target
+        do throws(EngineError) {
+            imports = try Self.read(target.queries.snapshot().log)
+        } catch {
+            throw ImportError(error)
+        }
+    }
+
+    private static func read(
+        _ snapshot: LogSnapshot
+    ) throws(EngineError) -> [UInt64: ImportProgress] {
+        var imports: [UInt64: ImportProgress] = [:]
+        try snapshot.tree.forEach(in: StoreKey.imports) { (key, _) throws(EngineError) in
+            guard case .importProgress(let hash)? = StoreKey(key) else { return true }
+            let payload = try onStorage { () throws(StorageError) in
+                try snapshot.payload(of: key)
+            }
+            guard let payload else { return true }
+            imports[hash] = try onDocument(Array(key)) { () throws(Malformed) in
+                try ImportProgress(decoding: payload)
+            }
+            return true
+        }
+        return imports
+    }
+
+    func progress(_ hash: UInt64) -> ImportProgress? { imports[hash] }
+
+    /// Throws if an import that has no progress cannot begin as the continuation of one.
+    ///
+    /// The progress is also missing after an import that has finished, so it begins only in an
+    /// empty collection.
+    func checkBeginning(_ identity: ImportIdentity) throws(ImportError) {
+        let title =
+            "no import of \(identity.name.shortened) into \(target.collection.shortened) was "
+            + "interrupted"
+        let others = imports.values.filter { $0.collection == target.collection }
+            .sorted { $0.source < $1.source }
+        guard others.isEmpty else {
+            let list = others.map {
+                "\($0.source.shortened) after line \($0.position.row - 1)"
+            }
+            throw .source(
+                title + ", but \(list.joined(separator: ", ").shortened): a file continues with "
+                    + "the same name, length, first bytes and options")
+        }
+        let snapshot = target.queries.snapshot()
+        guard let number = snapshot.catalog.number(ofCollection: target.collection),
+            !snapshot.log.tree.isEmpty(in: StoreKey.documents(of: number))
+        else { return }
+        throw .source(
+            title + ", and the collection has documents: it may be complete; without --resume all "
+                + "rows are imported")
+    }
+
+    /// Returns the error for an import that was interrupted before.
+    static func question(_ progress: ImportProgress) -> ImportError {
+        .source(
+            "an import of \(progress.source.shortened) into \(progress.collection.shortened) was "
+                + "interrupted after line \(progress.position.row - 1), with "
+                + "\(progress.importedCount) documents; --resume continues it, and --restart "
+                + "begins again")
+    }
+}
+
+extension ImportIdentity {
+    /// Returns the hash that identifies an import of the source into a collection.
+    func hash(into collection: String) -> UInt64 {
+        var writer = ByteWriter(capacity: 256)
+        writer.writeText(collection)
+        writer.writeText(name)
+        writer.write(length ?? .max)
+        writer.write(head)
+        writer.writeText(options)
+        return writer.bytes.withUnsafeBytes { XXH3.hash64($0) }
+    }
+}

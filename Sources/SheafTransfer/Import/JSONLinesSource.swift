@@ -1,0 +1,88 @@
+package import SheafDocument
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A file with one JSON object per line.
+package struct JSONLinesSource: ImportSource {
+    /// Maximum length of a line; longer ones are bad rows, and are skipped in pieces.
+    package static let maximumLineLength = 64 << 20
+
+    package let identity: ImportIdentity
+    private let input: InputBuffer
+    private var line: UInt64 = 1
+
+    package var end: UInt64? { input.length }
+
+    package init(_ input: InputBuffer, _ identity: ImportIdentity) {
+        (self.input, self.identity) = (input, identity)
+    }
+
+    package mutating func skip(to position: ImportPosition) throws(ImportError) {
+        try input.skip(to: position.offset)
+        line = position.row
+    }
+
+    package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
+        defer { batch.position = ImportPosition(offset: input.offset, row: line) }
+        while !batch.isFull {
+            guard let (text, length) = try nextLine() else {
+                // The source can be read again if the batch was full with its last line.
+                return false
+            }
+            if text.count > Self.maximumLineLength {
+                try skipLine(into: &batch)
+                continue
+            }
+            if text.contains(where: { !Self.isSpace($0) }) { batch.append(json: text, row: line) }
+            input.consume(length)
+            line += 1
+        }
+        return true
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0D
+    }
+
+    /// Returns the next line and its length with the line break; nil at the end of the input.
+    ///
+    /// A line that is too long is cut after the maximum.
+    private func nextLine() throws(ImportError) -> (UnsafeRawBufferPointer, Int)? {
+        var scanned = 0
+        while true {
+            let bytes = input.bytes
+            if let base = bytes.baseAddress, scanned < bytes.count,
+                let found = memchr(base + scanned, 0x0A, bytes.count - scanned)
+            {
+                let length = base.distance(to: found)
+                return (UnsafeRawBufferPointer(rebasing: bytes[..<length]), length + 1)
+            }
+            if input.isAtEnd { return bytes.isEmpty ? nil : (bytes, bytes.count) }
+            guard bytes.count <= Self.maximumLineLength else { return (bytes, bytes.count) }
+            scanned = bytes.count
+            try input.fill()
+        }
+    }
+
+    /// Rejects a line that is too long, and reads it to its end.
+    private mutating func skipLine(into batch: inout ImportBatch) throws(ImportError) {
+        batch.reject(row: line, "the line has more than \(Self.maximumLineLength) bytes")
+        while true {
+            let bytes = input.bytes
+            if let index = bytes.firstIndex(of: 0x0A) {
+                input.consume(index + 1)
+                break
+            }
+            input.consume(bytes.count)
+            if input.isAtEnd { break }
+            try input.fill()
+        }
+        line += 1
+    }
+}
