@@ -19,7 +19,7 @@ enum Tool {
         .query, .export, .log, .show, .blame, .verify, .salvage, .stats, .compact, .backup,
         .restore, .diff, .clock, .peerServe,
         .peerConnect,
-        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
+        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .importFile,
     ]
 
     /// Runs the command in `words`, which do not include the name of the program.

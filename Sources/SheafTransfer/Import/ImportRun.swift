@@ -55,6 +55,8 @@ package struct ImportReport: Sendable {
     package fileprivate(set) var end: UInt64?
     /// Whether the import ended early because of bad rows.
     package fileprivate(set) var isStopped = false
+    /// Whether the import ended early because it was interrupted.
+    package fileprivate(set) var isInterrupted = false
 }
 
 /// An import: one thread reads and encodes rows while another one writes them.
@@ -107,6 +109,12 @@ package final class ImportRun {
         (report.earlierCount, report.badRowCount) = (progress.importedCount, progress.badRowCount)
     }
 
+    /// A function that interrupts the import after the current commit, from any thread.
+    package var interruption: @Sendable () -> Void {
+        let rows = rows
+        return { rows.cancel() }
+    }
+
     /// Imports all rows; returns when they are durable.
     ///
     /// `onProgress` is called after each commit.
@@ -121,6 +129,7 @@ package final class ImportRun {
             onProgress(report)
             if report.isStopped { break }
         }
+        report.isInterrupted = rows.isCancelled
         for flush in flushes { try wait(for: flush) }
         flushes = []
         return report

@@ -74,18 +74,22 @@ final class RowQueue: Sendable {
 
     /// Removes and returns the next batch, once there is one; nil at the end.
     ///
-    /// Throws the error of the source after the batches that precede it.
+    /// Throws the error of the source after the batches that precede it. Returns nil after `cancel`.
     func next() throws(ImportError) -> ImportedRows? {
         defer { state.broadcast() }
-        return try state.wait(while: { $0.batches.isEmpty && !$0.isEnded }) {
+        return try state.wait(while: { $0.batches.isEmpty && !$0.isEnded && !$0.isCancelled }) {
             (state) throws(ImportError) in
+            if state.isCancelled { return nil }
             if !state.batches.isEmpty { return state.batches.removeFirst() }
             if let failure = state.failure { throw failure }
             return nil
         }
     }
 
-    /// Ends the reading of further batches.
+    /// Whether `cancel` was called.
+    var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+    /// Ends the reading and the writing of further batches.
     func cancel() {
         state.withLock { $0.isCancelled = true }
         state.broadcast()

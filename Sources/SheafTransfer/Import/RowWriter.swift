@@ -75,7 +75,8 @@ struct RowWriter {
                 + "of the row in it"
         }
         if progress.position.row > 1 {
-            text += "; rows up to line \(progress.position.row - 1) were imported, and --resume "
+            text +=
+                "; rows up to line \(progress.position.row - 1) were imported, and --resume "
                 + "continues after them"
         }
         return .source(text)

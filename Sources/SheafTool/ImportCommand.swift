@@ -1,0 +1,232 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+import SheafStatements
+import SheafStorage
+import SheafSystem
+import SheafTransfer
+
+extension Command {
+    /// The command `sheaf import`.
+    static let importFile = Command(
+        name: "import", summary: "insert the rows of a file as documents",
+        operands: ["PATH", "COLLECTION", "FILE"],
+        options: [
+            Option(
+                name: "format", value: "FORMAT",
+                summary: "jsonl, json or csv; by default as the name and the first bytes show"),
+            Option(
+                name: "id", value: "FIELD", summary: "the field that becomes the _id (default _id)"
+            ),
+            Option(
+                name: "on-conflict", value: "ACTION",
+                summary: "for an _id in use: fail (default), nothing, update or update-local-diff"),
+            Option(name: "resume", summary: "continue an interrupted import of the same file"),
+            Option(name: "restart", summary: "forget an interrupted import of the same file"),
+            Option(name: "strict", summary: "stop at the first bad row"),
+            Option(
+                name: "max-errors", value: "N", summary: "stop when more than N rows are bad"),
+            Option(
+                name: "separator", value: "C",
+                summary: "CSV: the character between fields, or 'tab' (default: as in the header)"
+            ),
+            Option(
+                name: "types", value: "NAME=TYPE,...",
+                summary: "CSV: text, integer, float, boolean or json for some columns"),
+            Option(
+                name: "null", value: "TEXT", summary: "CSV: the unquoted field that means null"),
+        ],
+        details: """
+            Creates the store and the collection if they are missing. FILE has one JSON object per
+            line, a JSON array of objects, or CSV with a header; - is standard input. A row without
+            _id gets a random one; with --id, FIELD becomes the _id, and must be in each row.
+
+            A CSV file follows RFC 4180. An empty field is missing. A column has the type of all
+            its fields: integers, floats or Booleans, and text otherwise. Numbers with leading
+            zeros or a sign + and integers beyond 64 bits are text, so that no digit is lost.
+
+            Rows are written in commits of several thousand. A row that cannot be read is reported
+            with its line and skipped. With --resume an import that was interrupted, even by a
+            power cut, continues after the last commit: each row is imported once. The file must
+            be the same; standard input must be the same from its beginning.
+
+            --on-conflict has the words of ON ID CONFLICT: nothing keeps the document, update sets
+            all fields of the row in it, and update-local-diff those that differ.
+
+            The exit code is 1 if a row was bad, or the import failed or was interrupted.
+            """,
+        run: ImportCommand.run)
+}
+
+/// The implementation of `sheaf import`.
+enum ImportCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let (path, collection) = (arguments.operands[0], arguments.operands[1])
+        let options = try options(arguments)
+        let csv = try csvOptions(arguments, idName: options.idName)
+        let format = try format(arguments)
+        try check(collection: collection)
+        // The file is opened first, so that a wrong name creates no store.
+        let source: any ImportSource
+        do throws(ImportError) {
+            source = try ImportFile.open(arguments.operands[2], format, csv)
+        } catch {
+            throw ToolError(error)
+        }
+        // Threads of the store inherit the mask of signals.
+        let signals = try StopSignals()
+        let log = try onStore(at: path) { () throws(StorageError) in try LogStore.open(at: path) }
+        let isNew = log.snapshot().commit == 0
+        if isNew { output.printError("created the store \(TerminalText.visible(path))") }
+        let code: ExitCode
+        do throws(ToolError) {
+            let target = try target(log, collection, at: path)
+            let run: ImportRun
+            do throws(ImportError) {
+                run = try ImportRun(source, into: target, options)
+            } catch {
+                throw ToolError(error)
+            }
+            code = try self.run(run, target, arguments.operands[2], signals, output)
+        } catch {
+            try? log.close()
+            throw error
+        }
+        try onStore(at: path) { () throws(StorageError) in try log.close() }
+        return code
+    }
+
+    private static func target(
+        _ log: LogStore, _ collection: String, at path: String
+    ) throws(ToolError) -> ImportTarget {
+        do throws(StoreError) {
+            return ImportTarget(log, try QueryEngine(opening: log.engine), collection: collection)
+        } catch {
+            throw .statement(error, at: path)
+        }
+    }
+
+    private static func run(
+        _ run: ImportRun, _ target: ImportTarget, _ file: String, _ signals: StopSignals,
+        _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let interrupt = run.interruption
+        do throws(ThreadRefused) {
+            _ = try Thread(name: "sheaf-stop") {
+                _ = signals.wait()
+                interrupt()
+            }
+        } catch {
+            throw .failed("cannot create a thread (error \(error.code))")
+        }
+        var printer = ImportPrinter(file, target.collection, output)
+        let report: ImportReport
+        do throws(ImportError) {
+            report = try run.run { printer.print($0) }
+        } catch {
+            printer.clear()
+            throw ToolError(error)
+        }
+        printer.clear()
+        printer.finish(report)
+        let isComplete = !report.isStopped && !report.isInterrupted && report.badRowCount == 0
+        return isComplete ? .ok : .failed
+    }
+
+    // MARK: Options
+
+    private static func options(_ arguments: Arguments) throws(ToolError) -> ImportOptions {
+        var options = ImportOptions()
+        options.resumes = arguments.has("resume")
+        options.restarts = arguments.has("restart")
+        guard !options.resumes || !options.restarts else {
+            throw .usage("--resume and --restart are mutually exclusive")
+        }
+        if let name = arguments.value("id") {
+            guard !name.isEmpty else { throw .usage("--id must name a field") }
+            options.idName = name
+        }
+        if let action = arguments.value("on-conflict") {
+            guard let known = conflicts.first(where: { $0.0 == action }) else {
+                throw .usage(
+                    "unknown --on-conflict '\(action.shortened)'; expected "
+                        + conflicts.map(\.0).joined(separator: ", ")
+                        + OptionSuggestion.text(for: action, among: conflicts.map(\.0)))
+            }
+            options.conflict = known.1
+        }
+        if let limit = try arguments.number("max-errors") { options.badRowLimit = limit }
+        guard arguments.has("strict") else { return options }
+        guard arguments.value("max-errors") == nil else {
+            throw .usage("--strict and --max-errors are mutually exclusive")
+        }
+        options.badRowLimit = 0
+        return options
+    }
+
+    private static let conflicts: [(String, DocumentChange.Conflict)] = [
+        ("fail", .fail), ("nothing", .doNothing), ("update", .merge),
+        ("update-local-diff", .mergeDifferences),
+    ]
+
+    private static func format(_ arguments: Arguments) throws(ToolError) -> ImportFormat? {
+        guard let name = arguments.value("format") else { return nil }
+        guard let format = ImportFormat(rawValue: name) else {
+            let names = ImportFormat.allCases.map(\.rawValue)
+            throw .usage(
+                "unknown --format '\(name.shortened)'; expected \(names.joined(separator: ", "))"
+                    + OptionSuggestion.text(for: name, among: names))
+        }
+        return format
+    }
+
+    private static func csvOptions(
+        _ arguments: Arguments, idName: String
+    ) throws(ToolError) -> CSVOptions {
+        var options = CSVOptions()
+        options.idName = idName
+        options.null = arguments.value("null")
+        if let separator = arguments.value("separator") {
+            let bytes = separator == "tab" ? [0x09] : Array(separator.utf8)
+            guard bytes.count == 1, ![0x0A, 0x0D, UInt8(ascii: "\"")].contains(bytes[0]) else {
+                throw .usage(
+                    "--separator must be one ASCII character or 'tab', and no quote or line "
+                        + "break, not '\(separator.shortened)'")
+            }
+            options.separator = bytes[0]
+        }
+        guard let types = arguments.value("types") else { return options }
+        for part in types.split(separator: ",", omittingEmptySubsequences: false) {
+            // The name of a column may contain the character =.
+            guard let mark = part.lastIndex(of: "="), mark > part.startIndex,
+                let type = ColumnType(rawValue: String(part[part.index(after: mark)...]))
+            else {
+                throw .usage(
+                    "--types has '\(String(part).shortened)'; expected NAME=TYPE, where TYPE is "
+                        + ColumnType.allCases.map(\.rawValue).joined(separator: ", "))
+            }
+            options.types.append((String(part[..<mark]), type))
+        }
+        return options
+    }
+
+    private static func check(collection: String) throws(ToolError) {
+        guard !collection.hasPrefix("system:") else {
+            throw .usage("\(collection.shortened) is a system collection, which is read-only")
+        }
+    }
+}
+
+extension ToolError {
+    /// Creates the error of the tool for an error of an import.
+    init(_ error: ImportError) {
+        switch error {
+        case .usage(let message): self = .usage(TerminalText.visible(message))
+        case .source(let message), .store(let message):
+            self = .failed(TerminalText.visible(message))
+        case .damaged(let message): self = .damaged(TerminalText.visible(message))
+        }
+    }
+}
