@@ -72,6 +72,8 @@ enum ExportCommand {
     ) throws(ToolError) -> ExitCode {
         let task = try task(arguments)
         let path = arguments.operands[0]
+        // Threads inherit the mask of signals.
+        let signals = task.file == nil ? nil : try StopSignals()
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
@@ -80,9 +82,9 @@ enum ExportCommand {
         do throws(StoreError) { queries = try QueryEngine(reading: reader) } catch {
             throw .statement(error, at: path)
         }
-        let meter = ExportMeter()
+        let meter = ExportMeter(signals)
         do throws(ExportError) {
-            try run(task, arguments, queries, meter, output)
+            try run(task, arguments, queries, reader, meter, output)
         } catch {
             meter.clear()
             // The reader of standard output has all that it wants.
@@ -153,12 +155,15 @@ enum ExportCommand {
     }
 
     private static func run(
-        _ task: Task, _ arguments: Arguments, _ queries: QueryEngine, _ meter: ExportMeter,
-        _ output: Output
+        _ task: Task, _ arguments: Arguments, _ queries: QueryEngine, _ reader: LogReader,
+        _ meter: ExportMeter, _ output: Output
     ) throws(ExportError) {
         let snapshot = queries.snapshot()
-        let run = ExportRun(meter.progress)
         let force = arguments.has("force")
+        guard !task.isFull else {
+            return try runFull(task.file, force, snapshot, reader, meter, output)
+        }
+        let run = ExportRun(meter.progress)
         var source: RowSource?
         if let text = task.source {
             source = try RowSource(
@@ -219,34 +224,5 @@ extension ExportFormat {
     /// All formats, for messages.
     fileprivate static var names: String {
         allCases.map(\.rawValue).joined(separator: ", ")
-    }
-}
-
-extension ToolError {
-    /// Creates the error of an export of the store at a path.
-    init(_ error: ExportError, at path: String) {
-        switch error {
-        case .usage(let message): self = .usage(TerminalText.visible(message))
-        case .failed(let message): self = .failed(TerminalText.visible(message))
-        case .store(let error): self = .statement(error, at: path)
-        case .closed: self = .failed("the reader of standard output has closed it")
-        }
-    }
-}
-
-extension ExportStream {
-    /// Creates a stream to standard output; on a terminal, control characters are escaped.
-    convenience init(_ output: Output) {
-        self.init { (bytes) throws(ExportError) in
-            guard !output.isClosed else { throw .closed }
-            guard output.isTerminal else { return output.write(raw: bytes) }
-            let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-            let shown = lines.map { line in
-                let isEndedByReturn = line.last == 0x0D
-                let text = String(decoding: isEndedByReturn ? line.dropLast() : line, as: UTF8.self)
-                return TerminalText.visible(text) + (isEndedByReturn ? "\r" : "")
-            }
-            Array(shown.joined(separator: "\n").utf8).withUnsafeBytes { output.write(raw: $0) }
-        }
     }
 }

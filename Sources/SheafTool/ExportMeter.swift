@@ -9,20 +9,31 @@ import SheafTransfer
     import Darwin
 #endif
 
-/// The line on a terminal that shows how far an export is.
+/// The line on a terminal that shows how far an export is, and the signals that end it.
 final class ExportMeter {
     private let isShown = isatty(STDERR_FILENO) == 1
     private let start = Clock.system.monotonicNanoseconds() / 1_000_000
     private var next: UInt64 = 0
     private var isDirty = false
 
+    /// The signals that end an export to a file, whose temporary file must be removed.
+    private let signals: StopSignals?
+
     /// Milliseconds between two updates.
     private static let interval: UInt64 = 200
 
+    init(_ signals: StopSignals?) {
+        self.signals = signals
+    }
+
     /// The receiver of reports, which shows them if standard error is a terminal.
     var progress: ExportProgress {
-        guard isShown else { return ExportProgress() }
-        return ExportProgress { [self] report in show(report) }
+        ExportProgress { [self] (report) throws(ExportError) in
+            if signals?.wait(milliseconds: 0) == true {
+                throw .failed("interrupted; the file was not written")
+            }
+            if isShown { show(report) }
+        }
     }
 
     private func show(_ report: ExportProgress.Report) {

@@ -16,8 +16,8 @@ enum Tool {
 
     /// All commands, in the order of the help.
     private static let commands: [Command] = [
-        .query, .export, .log, .show, .blame, .verify, .salvage, .stats, .compact, .backup,
-        .restore, .diff, .clock, .peerServe,
+        .query, .export, .checksum, .log, .show, .blame, .verify, .salvage, .stats, .compact,
+        .backup, .restore, .diff, .clock, .peerServe,
         .peerConnect,
         .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .importFile,
     ]

@@ -50,13 +50,13 @@ struct ExportColumns {
     /// the order of their first appearance.
     init(
         of source: RowSource, maximumCount: Int = maximumTextCount,
-        _ progress: (Int) -> Void
+        _ progress: ExportProgress
     ) throws(ExportError) {
         self.maximumCount = maximumCount
         var others: [Int] = []
         let projected = try source.forEachObject { (row) throws(ExportError) in
             try add(row, &others)
-            progress(rowCount)
+            try progress.reportScan(rowCount)
         }
         try arrange(projected)
     }

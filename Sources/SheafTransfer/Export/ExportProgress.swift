@@ -8,22 +8,22 @@ package struct ExportProgress {
         case written(rows: Int, bytes: Int?)
     }
 
-    private let send: (Report) -> Void
+    private let send: (Report) throws(ExportError) -> Void
 
     /// Number of rows between two reports.
     private static let interval = 4_096
 
-    /// Creates a receiver; `send` is called every few thousand rows.
-    package init(_ send: @escaping (Report) -> Void = { _ in }) {
+    /// Creates a receiver; `send` is called every few thousand rows, and ends the export by an error.
+    package init(_ send: @escaping (Report) throws(ExportError) -> Void = { _ in }) {
         self.send = send
     }
 
     @inline(__always)
-    func report(_ rows: Int, _ bytes: Int?) {
-        if rows % Self.interval == 0 { send(.written(rows: rows, bytes: bytes)) }
+    func report(_ rows: Int, _ bytes: Int?) throws(ExportError) {
+        if rows % Self.interval == 0 { try send(.written(rows: rows, bytes: bytes)) }
     }
 
-    func reportScan(_ rows: Int) {
-        if rows % Self.interval == 0 { send(.scanned(rows: rows)) }
+    func reportScan(_ rows: Int) throws(ExportError) {
+        if rows % Self.interval == 0 { try send(.scanned(rows: rows)) }
     }
 }

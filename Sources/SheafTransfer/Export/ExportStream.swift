@@ -12,7 +12,7 @@ package final class ExportStream {
     }
 
     /// Creates a stream into a file.
-    convenience init(_ file: PendingFile) {
+    package convenience init(_ file: PendingFile) {
         self.init { (bytes) throws(ExportError) in try file.write(bytes) }
     }
 

@@ -81,7 +81,7 @@ package final class PendingFile {
     }
 
     /// Makes the contents durable, and gives the file its name.
-    func publish() throws(ExportError) {
+    package func publish() throws(ExportError) {
         guard let file else { return }
         try onWriting { () throws(VolumeError) in try file.synchronize() }
         file.close()

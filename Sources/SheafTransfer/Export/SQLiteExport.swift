@@ -36,9 +36,9 @@ final class SQLiteExport {
         if UTF8Order.compare(table, name) != 0 {
             notes.append("the collection \(name.shortened) is the table \(table.shortened)")
         }
-        let columns = try ExportColumns(of: source, maximumCount: database.maximumColumnCount) {
-            progress.reportScan($0)
-        }.all
+        let columns = try ExportColumns(
+            of: source, maximumCount: database.maximumColumnCount, progress
+        ).all
         try create(table, columns, hasUniqueIDs: source.hasUniqueIDs)
         guard !columns.isEmpty else { return }
         let marks = columns.map { _ in "?" }.joined(separator: ",")
@@ -49,7 +49,7 @@ final class SQLiteExport {
             row.fill(from: object)
             try onSQLite { () throws(SQLiteError) in try row.insert(with: insert) }
             rowCount += 1
-            progress.report(rowCount, nil)
+            try progress.report(rowCount, nil)
         }
     }
 

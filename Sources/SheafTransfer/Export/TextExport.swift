@@ -24,7 +24,7 @@ struct TextExport {
         try source.forEachJSON(&buffer) { (buffer) throws(ExportError) in
             buffer.append(0x0A)
             count += 1
-            progress.report(count, stream.sentCount)
+            try progress.report(count, stream.sentCount)
             try stream.sendIfFull(&buffer)
         }
         try stream.sendAll(&buffer)
@@ -39,7 +39,7 @@ struct TextExport {
         try source.forEachJSON(&buffer) { (buffer) throws(ExportError) in
             if count > 0 { buffer.insert(contentsOf: ",\n".utf8, at: start) }
             count += 1
-            progress.report(count, stream.sentCount)
+            try progress.report(count, stream.sentCount)
             try stream.sendIfFull(&buffer)
             start = buffer.count
         }
@@ -49,7 +49,7 @@ struct TextExport {
     }
 
     private func writeCSV() throws(ExportError) -> Int {
-        let columns = try ExportColumns(of: source) { progress.reportScan($0) }
+        let columns = try ExportColumns(of: source, progress)
         var buffer: [UInt8] = []
         var count = 0
         guard !columns.all.isEmpty else { return columns.rowCount }
@@ -61,7 +61,7 @@ struct TextExport {
             }
             buffer.append(contentsOf: "\r\n".utf8)
             count += 1
-            progress.report(count, stream.sentCount)
+            try progress.report(count, stream.sentCount)
             try stream.sendIfFull(&buffer)
         }
         try stream.sendAll(&buffer)
@@ -69,7 +69,7 @@ struct TextExport {
     }
 
     private func writeMarkdown() throws(ExportError) -> Int {
-        let columns = try ExportColumns(of: source) { progress.reportScan($0) }
+        let columns = try ExportColumns(of: source, progress)
         var buffer: [UInt8] = []
         var count = 0
         guard !columns.all.isEmpty else { return columns.rowCount }
@@ -80,7 +80,7 @@ struct TextExport {
             MarkdownCells.append(
                 columns.all.map { row[$0.name].map(MarkdownCells.text) ?? "" }, to: &buffer)
             count += 1
-            progress.report(count, stream.sentCount)
+            try progress.report(count, stream.sentCount)
             try stream.sendIfFull(&buffer)
         }
         try stream.sendAll(&buffer)

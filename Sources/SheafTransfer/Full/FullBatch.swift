@@ -121,5 +121,10 @@ extension DocumentTransaction.Reception {
 
 extension FullDocument {
     /// The collection and the encoded id.
-    var address: [UInt8] { DocumentAddress(collection: collection, id: key).bytes }
+    fileprivate var address: [UInt8] {
+        var writer = ByteWriter(capacity: collection.utf8.count + key.count + 2)
+        writer.writeText(collection)
+        writer.write(key)
+        return writer.bytes
+    }
 }

@@ -3,6 +3,7 @@ import SheafBytes
 import SheafDocument
 package import SheafEngine
 import SheafReplication
+import SheafStatements
 package import SheafStorage
 
 /// The export of all that a store knows of its documents (`format-spec/export.md`).
@@ -69,12 +70,12 @@ package final class FullExport {
                 do throws(ExportError) {
                     try writeAttachments(named: record.state)
                     try write(.document(record))
+                    let written = outcome.summary
+                    try progress.report(written.documents + written.tombstones, stream.sentCount)
                 } catch {
                     failure = error
                     return false
                 }
-                let written = outcome.summary
-                progress.report(written.documents + written.tombstones, stream.sentCount)
                 return true
             }
         } catch {

@@ -1,7 +1,7 @@
 import SheafAttachments
 import SheafBytes
 import SheafDocument
-package import SheafEngine
+import SheafEngine
 import SheafReplication
 package import SheafStatements
 package import SheafStorage

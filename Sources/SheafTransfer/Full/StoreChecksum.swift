@@ -1,5 +1,5 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 package import SheafEngine
 import SheafReplication
 
