@@ -279,8 +279,9 @@ let package = Package(
         .testTarget(
             name: "SheafTransferTests",
             dependencies: [
-                "SheafBytes", "SheafDocument", "SheafEngine", "SheafStatements", "SheafStorage",
-                "SheafSystem", "SheafTestSupport", "SheafTransfer",
+                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+                "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport",
+                "SheafTransfer",
             ],
             swiftSettings: settings),
         // They run the tool as it was built, and so depend on it.

@@ -129,7 +129,7 @@ enum ExportCommand {
         }
         guard let format = named ?? ExportFormat(ofFile: file) else {
             throw .usage(
-                "the name '\(file.shortened)' does not tell the format; add --format with "
+                "the name '\(file.shortened)' has no known extension; add --format with one of "
                     + ExportFormat.names)
         }
         task.format = format
@@ -147,11 +147,17 @@ enum ExportCommand {
         return format
     }
 
+    /// The words with which statements begin; those that write are refused as such.
+    private static let statementWords: Set<String> = [
+        "select", "explain", "profile", "show", "advise", "insert", "update", "delete", "evict",
+        "create", "drop", "alter",
+    ]
+
     /// Whether an operand is a statement rather than the name of a collection or a file.
     private static func isStatement(_ text: String) -> Bool {
         let words = text.split(maxSplits: 2) { $0.isWhitespace }
         let first = words.first?.lowercased() ?? ""
-        return words.count > 1 && ["select", "explain", "profile", "show"].contains(first)
+        return words.count > 1 && statementWords.contains(first)
     }
 
     private static func run(

@@ -32,11 +32,13 @@ final class ExportMeter {
             if signals?.wait(milliseconds: 0) == true {
                 throw .failed("interrupted; the file was not written")
             }
-            if isShown { show(report) }
+            show(report)
         }
     }
 
-    private func show(_ report: ExportProgress.Report) {
+    /// Shows a report, if standard error is a terminal.
+    func show(_ report: ExportProgress.Report) {
+        guard isShown else { return }
         let now = Clock.system.monotonicNanoseconds() / 1_000_000
         guard now >= next else { return }
         next = now + Self.interval

@@ -10,11 +10,12 @@ extension Command {
     /// The command `sheaf import`.
     static let importFile = Command(
         name: "import", summary: "insert the rows of a file as documents",
-        operands: ["PATH", "COLLECTION", "FILE"],
+        operands: ["PATH", "FILE"], optionalOperands: ["FILE"],
+        synopsis: ["PATH", "[COLLECTION]", "FILE"],
         options: [
             Option(
                 name: "format", value: "FORMAT",
-                summary: "jsonl, json or csv; by default as the name and the first bytes show"),
+                summary: "jsonl, json, csv or sqlite; by default as the name and the first bytes show"),
             Option(
                 name: "id", value: "FIELD", summary: "the field that becomes the _id (default _id)"
             ),
@@ -35,6 +36,13 @@ extension Command {
                 summary: "CSV: text, integer, float, boolean or json for some columns"),
             Option(
                 name: "null", value: "TEXT", summary: "CSV: the unquoted field that means null"),
+            Option(
+                name: "table", value: "NAME",
+                summary: "SQLite: the table to import (default: all tables)"),
+            Option(
+                name: "json-columns", value: "NAME,...",
+                summary: "SQLite: columns whose texts are JSON, besides those declared JSON"),
+            Option(name: "full", summary: "read what 'sheaf export --full' has written"),
         ],
         details: """
             Creates the store and the collection if they are missing. FILE has one JSON object per
@@ -53,6 +61,15 @@ extension Command {
             --on-conflict has the words of ON ID CONFLICT: nothing keeps the document, update sets
             all fields of the row in it, and update-local-diff those that differ.
 
+            A SQLite database has a table for each collection; with COLLECTION, --table chooses
+            one. It needs libsqlite3 (Debian: libsqlite3-0), which \(SQLiteLibrary.pathVariable)
+            can name. The primary key becomes the _id, as an object if it has several columns.
+            NULL is a missing field. Columns declared BOOLEAN have false and true for 0 and 1.
+
+            --full restores all collections, with counters, deletions, indexes and attachments.
+            Documents that the store has already are merged, as if a peer had sent them; after an
+            interruption, run the same command again.
+
             The exit code is 1 if a row was bad, or the import failed or was interrupted.
             """,
         run: ImportCommand.run)
@@ -63,15 +80,34 @@ enum ImportCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
-        let (path, collection) = (arguments.operands[0], arguments.operands[1])
+        let path = arguments.operands[0]
+        let file = arguments.operands[arguments.operands.count - 1]
+        let named = arguments.operands.count == 3 ? arguments.operands[1] : nil
+        if arguments.has("full") {
+            guard named == nil else {
+                throw .usage("--full imports all collections: sheaf import PATH FILE --full")
+            }
+            return try runFull(file, arguments, output)
+        }
+        if let named { try check(collection: named) }
+        if isSQLite(file, arguments) {
+            return try runSQLite(file, into: named, arguments, output)
+        }
+        for option in ["table", "json-columns"] where arguments.value(option) != nil {
+            throw .usage("--\(option) applies to SQLite databases, and \(file.shortened) is none")
+        }
+        guard let collection = named else {
+            throw .usage(
+                "missing COLLECTION, which only SQLite databases and --full do without; usage: "
+                    + Command.importFile.usage)
+        }
         let options = try options(arguments)
         let csv = try csvOptions(arguments, idName: options.idName)
         let format = try format(arguments)
-        try check(collection: collection)
         // The file is opened first, so that a wrong name creates no store.
         let source: any ImportSource
         do throws(ImportError) {
-            source = try ImportFile.open(arguments.operands[2], format, csv)
+            source = try ImportFile.open(file, format, csv)
         } catch {
             throw ToolError(error)
         }
@@ -89,7 +125,7 @@ enum ImportCommand {
             } catch {
                 throw ToolError(error)
             }
-            code = try self.run(run, target, arguments.operands[2], signals, output)
+            code = try self.run(run, target, file, signals, output)
         } catch {
             try? log.close()
             throw error
@@ -108,9 +144,10 @@ enum ImportCommand {
         }
     }
 
-    private static func run(
+    /// Runs an import; `rowNoun` is the unit in which the numbers of bad rows count.
+    static func run(
         _ run: ImportRun, _ target: ImportTarget, _ file: String, _ signals: StopSignals,
-        _ output: Output
+        _ output: Output, rowNoun: String = "line"
     ) throws(ToolError) -> ExitCode {
         let interrupt = run.interruption
         do throws(ThreadRefused) {
@@ -121,7 +158,7 @@ enum ImportCommand {
         } catch {
             throw .failed("cannot create a thread (error \(error.code))")
         }
-        var printer = ImportPrinter(file, target.collection, output)
+        var printer = ImportPrinter(file, target.collection, output, rowNoun: rowNoun)
         let report: ImportReport
         do throws(ImportError) {
             report = try run.run { printer.print($0) }
@@ -137,7 +174,7 @@ enum ImportCommand {
 
     // MARK: Options
 
-    private static func options(_ arguments: Arguments) throws(ToolError) -> ImportOptions {
+    static func options(_ arguments: Arguments) throws(ToolError) -> ImportOptions {
         var options = ImportOptions()
         options.resumes = arguments.has("resume")
         options.restarts = arguments.has("restart")
@@ -174,7 +211,7 @@ enum ImportCommand {
     private static func format(_ arguments: Arguments) throws(ToolError) -> ImportFormat? {
         guard let name = arguments.value("format") else { return nil }
         guard let format = ImportFormat(rawValue: name) else {
-            let names = ImportFormat.allCases.map(\.rawValue)
+            let names = ImportFormat.allCases.map(\.rawValue) + [sqliteFormat]
             throw .usage(
                 "unknown --format '\(name.shortened)'; expected \(names.joined(separator: ", "))"
                     + OptionSuggestion.text(for: name, among: names))

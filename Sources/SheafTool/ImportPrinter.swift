@@ -24,7 +24,11 @@ struct ImportPrinter {
     private var listedCount = 0
     private static let interval: UInt64 = 200_000_000
 
-    init(_ file: String, _ collection: String, _ output: Output) {
+    /// The unit in which the numbers of rows count.
+    private let rowNoun: String
+
+    init(_ file: String, _ collection: String, _ output: Output, rowNoun: String = "line") {
+        self.rowNoun = rowNoun
         self.file = file == InputBuffer.standardInput ? "standard input" : file
         self.collection = collection
         self.output = output
@@ -83,11 +87,11 @@ struct ImportPrinter {
                 + "(\(Self.grouped(rate)) rows/s)")
         if report.isStopped {
             output.printError(
-                "stopped after line \(report.position.row - 1), because of "
+                "stopped after \(rowNoun) \(report.position.row - 1), because of "
                     + "\(Self.count(report.badRowCount, "bad row")); --resume continues")
         } else if report.isInterrupted {
             output.printError(
-                "interrupted after line \(report.position.row - 1); --resume continues")
+                "interrupted after \(rowNoun) \(report.position.row - 1); --resume continues")
         }
     }
 
@@ -96,7 +100,7 @@ struct ImportPrinter {
         clear()
         for bad in report.badRows[listedCount...] {
             output.printError(
-                TerminalText.visible("\(file.shortened), line \(bad.row): \(bad.reason)"))
+                TerminalText.visible("\(file.shortened), \(rowNoun) \(bad.row): \(bad.reason)"))
         }
         listedCount = report.badRows.count
     }

@@ -10,6 +10,8 @@ struct Command: Sendable {
     /// The placeholders of the operands after them, each of which may be omitted with all later
     /// ones.
     var optionalOperands: [String] = []
+    /// The operands as the help shows them, if an optional one is not the last.
+    var synopsis: [String]?
     let options: [Option]
     /// The text of the help after the options.
     let details: String
@@ -19,7 +21,8 @@ struct Command: Sendable {
 
     /// The synopsis on one line.
     var usage: String {
-        var words = ["sheaf", name] + operands + optionalOperands.map { "[\($0)]" }
+        var words = ["sheaf", name]
+        words += synopsis ?? operands + optionalOperands.map { "[\($0)]" }
         if let furtherOperands { words.append("[\(furtherOperands)]...") }
         words += options.map { option in
             "[--\(option.name)" + (option.value.map { " \($0)" } ?? "") + "]"

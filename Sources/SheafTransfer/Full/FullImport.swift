@@ -26,7 +26,7 @@ package final class FullImport {
     private let queries: QueryEngine
     private let attachments: AttachmentStore
     private let input: InputBuffer
-    private var lines: FullLines
+    private let lines: FullLines
     private var report = Report()
     private var batch: FullBatch
     private var indexes: [(collection: String, name: String, fields: [IndexDefinition.Field])] = []
@@ -43,6 +43,18 @@ package final class FullImport {
     }
 
     deinit { attachments.close() }
+
+    /// Throws unless a file begins as a complete export; nothing is consumed.
+    package static func check(_ input: InputBuffer) throws(ImportError) {
+        let head = Array("{\"\(FullWord.type)\":\"\(FullWord.header)\"".utf8)
+        try input.fill(head.count)
+        guard input.bytes.starts(with: head) else {
+            throw .source(
+                "\(input.path.shortened) is not a complete export, which begins with "
+                    + "{\"\(FullWord.type)\":\"\(FullWord.header)\",...}; other files are imported "
+                    + "without --full")
+        }
+    }
 
     /// Reads all lines; returns when everything is durable.
     ///
@@ -87,9 +99,7 @@ package final class FullImport {
                     "the version is \(version), and this program reads \(FullRecord.version)")
             }
         case _ where lines.number == 1:
-            throw FullRecord.Refusal(
-                "a complete export begins with {\"type\":\"\(FullWord.header)\",...}; other files "
-                    + "are imported without --full")
+            throw FullRecord.Refusal("the first line of a complete export is missing")
         case .index(let collection, let name, let fields):
             report.read.indexes += 1
             indexes.append((collection, name, fields))

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 
 /// The lines of a complete export.
-struct FullLines {
+final class FullLines {
     private let input: InputBuffer
     /// Number of the last line, starting at 1.
     private(set) var number = 0
@@ -14,7 +14,7 @@ struct FullLines {
     }
 
     /// Calls `body` with the next line and its number; returns false at the end.
-    mutating func next(
+    func next(
         _ body: (UnsafeRawBufferPointer, Int) throws(ImportError) -> Void
     ) throws(ImportError) -> Bool {
         searched = 0

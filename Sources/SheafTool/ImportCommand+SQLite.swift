@@ -1,0 +1,102 @@
+import SheafBytes
+import SheafDocument
+import SheafStatements
+import SheafStorage
+import SheafTransfer
+
+/// Imports from SQLite databases.
+extension ImportCommand {
+    /// Whether an operand is a SQLite database.
+    static func isSQLite(_ path: String, _ arguments: Arguments) -> Bool {
+        if let format = arguments.value("format") { return format == sqliteFormat }
+        return SQLiteImport.isDatabase(path)
+    }
+
+    static let sqliteFormat = "sqlite"
+
+    /// Imports the tables of a database, one after the other.
+    static func runSQLite(
+        _ file: String, into collection: String?, _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        for option in ["separator", "types", "null"] where arguments.value(option) != nil {
+            throw .usage("--\(option) applies to CSV, and \(file.shortened) is a SQLite database")
+        }
+        let path = arguments.operands[0]
+        var options = try options(arguments)
+        // The source has made the id of the column.
+        options.idName = "_id"
+        let sqlite = try onImport { () throws(ImportError) in
+            try SQLiteImport(
+                path: file, collection: collection, table: arguments.value("table"),
+                try sqliteOptions(arguments))
+        }
+        for skipped in sqlite.skipped {
+            output.print(note: TerminalText.visible(skipped) + "; it is not imported")
+        }
+        // The first source is opened before the store, so that a wrong option creates no store.
+        for part in sqlite.parts {
+            _ = try onImport { () throws(ImportError) in try sqlite.source(part) }
+        }
+        let signals = try StopSignals()
+        let log = try openLog(at: path, output)
+        var code = ExitCode.ok
+        do throws(ToolError) {
+            let queries = try queries(log, at: path)
+            for part in sqlite.parts where !signals.wait(milliseconds: 0) {
+                let target = ImportTarget(log, queries, collection: part.collection)
+                if try !run(part, of: sqlite, file, target, options, signals, output) {
+                    code = .failed
+                }
+            }
+        } catch {
+            try? log.close()
+            throw error
+        }
+        try onStore(at: path) { () throws(StorageError) in try log.close() }
+        return code
+    }
+
+    /// Imports a table; returns whether all its rows were imported.
+    private static func run(
+        _ part: SQLiteImport.Part, of sqlite: SQLiteImport, _ file: String,
+        _ target: ImportTarget, _ options: ImportOptions, _ signals: StopSignals, _ output: Output
+    ) throws(ToolError) -> Bool {
+        if options.resumes, sqlite.parts.count > 1 {
+            let isFinished = try onImport { () throws(ImportError) in
+                try SQLiteImport.isFinished(try sqlite.source(part), target)
+            }
+            if isFinished {
+                output.write("\(TerminalText.visible(part.collection)) had been imported before")
+                return true
+            }
+        }
+        let run = try onImport { () throws(ImportError) in
+            try ImportRun(try sqlite.source(part), into: target, options)
+        }
+        return try self.run(run, target, file, signals, output, rowNoun: "row") == .ok
+    }
+
+    private static func sqliteOptions(
+        _ arguments: Arguments
+    ) throws(ImportError) -> SQLiteSource.Options {
+        var options = SQLiteSource.Options()
+        options.idColumn = arguments.value("id")
+        if let text = arguments.value("json-columns") {
+            options.jsonColumns = text.split(separator: ",", omittingEmptySubsequences: false)
+                .map(String.init)
+            guard !options.jsonColumns.contains("") else {
+                throw .usage(
+                    "--json-columns needs names with commas between them, not "
+                        + "'\(text.shortened)'")
+            }
+        }
+        return options
+    }
+}
+
+/// Runs `body` and converts its errors.
+func onImport<Result>(
+    _ body: () throws(ImportError) -> Result
+) throws(ToolError) -> Result {
+    do throws(ImportError) { return try body() } catch { throw ToolError(error) }
+}

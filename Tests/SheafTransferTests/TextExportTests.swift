@@ -1,0 +1,189 @@
+import Sheaf
+import SheafDocument
+import SheafEngine
+import SheafQuery
+import SheafStatements
+import SheafTestSupport
+import SheafTransfer
+import Testing
+
+@Suite struct TextExportTests {
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `each document is a line of JSON`(seed: UInt64) async throws {
+        var random = RandomDocuments(seed: seed)
+        let documents = random.mixed(80)
+        let fixture = try await ExportFixture(documents.map { ("c", $0) })
+        let lines = try fixture.text(.jsonl, of: "c").split(separator: "\n")
+        #expect(Set(lines.map(String.init)) == Set(documents.map { Value.object($0).json }))
+        #expect(lines.count == documents.count)
+        let array = try Value(json: try fixture.text(.json, of: "c"))
+        #expect(array.json == "[" + lines.joined(separator: ",") + "]")
+    }
+
+    @Test func `an array of no rows is valid JSON`() async throws {
+        let fixture = try await ExportFixture([("c", ["_id": 1])])
+        let none = "SELECT * FROM c WHERE _id = 2"
+        #expect(try Value(json: try fixture.text(.json, statement: none)).json == "[]")
+        #expect(try fixture.text(.jsonl, statement: none) == "")
+        #expect(try fixture.text(.csv, statement: none) == "")
+        #expect(try fixture.text(.csv, statement: "SELECT a FROM c WHERE _id = 2") == "a\r\n")
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `an import of exported CSV gives the same documents`(seed: UInt64) async throws {
+        var random = RandomDocuments(seed: seed)
+        let documents = random.uniform(60)
+        let fixture = try await ExportFixture(documents.map { ("t", $0) })
+        let text = try fixture.text(.csv, of: "t")
+        let copy = try ImportFixture()
+        var csv = CSVOptions()
+        csv.types = Self.types(of: documents)
+        let report = try copy.run(text: text, .csv, csv)
+        #expect(report.badRows == [])
+        #expect(
+            Set(try copy.documents().map { Value.object($0).json })
+                == Set(documents.map { Value.object($0).json }))
+    }
+
+    /// Returns the types of all columns.
+    private static func types(of documents: [Object]) -> [(name: String, type: ColumnType)] {
+        var types: [(name: String, type: ColumnType)] = []
+        for field in documents.joined()
+        where !types.contains(where: { $0.name.utf8.elementsEqual(field.name.utf8) }) {
+            let type: ColumnType =
+                switch field.value {
+                case .integer: .integer
+                case .float: .float
+                case .bool: .boolean
+                case .string: .text
+                default: .json
+                }
+            types.append((field.name, type))
+        }
+        return types
+    }
+
+    @Test func `cells of CSV distinguish what may look alike`() async throws {
+        let fixture = try await ExportFixture([
+            ("c", ["_id": "1", "a": .null, "b": "null", "c": "", "d": "x,\"y\"", "e": 1.0]),
+            ("c", ["_id": "2", "b": "plain", "d": "l\r\nm", "e": ["k": "v"], "f": .bytes([0, 255])]),
+        ])
+        #expect(
+            try fixture.text(.csv, of: "c") == """
+                _id,a,b,c,d,e,f\r
+                "1",null,"null","","x,""y""",1.0,\r
+                "2",,plain,,"l\r\nm","{""k"":""v""}",AP8=\r
+
+                """)
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `each document is a row of a Markdown table`(seed: UInt64) async throws {
+        var random = RandomDocuments(seed: seed)
+        let documents = random.mixed(30)
+        let fixture = try await ExportFixture(documents.map { ("c", $0) })
+        let lines = try fixture.text(.markdown, of: "c").utf8.split(separator: 0x0A)
+        #expect(lines.count == documents.count + 2)
+        let bars = lines.map { line in
+            var count = 0
+            var isEscaped = false
+            for byte in line {
+                if byte == UInt8(ascii: "|"), !isEscaped { count += 1 }
+                isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            }
+            return count
+        }
+        #expect(Set(bars).count == 1)
+        #expect(lines.allSatisfy { !$0.contains { $0 < 0x20 || $0 == 0x7F } })
+    }
+
+    @Test(arguments: [
+        "SELECT * FROM c", "SELECT a, _id FROM c", "SELECT * FROM c WHERE a > 2",
+        "SELECT * FROM c ORDER BY a DESC, _id", "SELECT a FROM c ORDER BY _id LIMIT 3 OFFSET 2",
+        "SELECT DISTINCT a FROM c ORDER BY a", "SELECT DISTINCT a FROM c",
+        "SELECT a, COUNT(*) AS n FROM c GROUP BY a HAVING n > 1 ORDER BY a",
+        "SELECT COUNT(*) FROM c", "SELECT * FROM c LIMIT 0", "SELECT * FROM c OFFSET 7",
+        "SELECT x.a, y.a AS b FROM c x JOIN c y ON y._id = x.a", "SELECT * FROM system:dual",
+        "SELECT c.*, a + 1 AS next FROM c LIMIT 4", "EXPLAIN SELECT * FROM c", "SHOW ALL LIKE 'dql%'",
+    ])
+    func `rows of a statement are those of its result`(statement: String) async throws {
+        let documents = (0..<20).map { number in
+            ("c", ["_id": .integer(Int64(number)), "a": .integer(Int64(number % 7))] as Object)
+        }
+        let fixture = try await ExportFixture(documents)
+        let expected = try fixture.read { queries, _ in
+            let result = try queries.execute(try Parser.parse(statement))
+            return try (0..<result.count).map { Value.object(try result.object($0)).json }
+        }
+        let lines = try fixture.text(.jsonl, statement: statement).split(separator: "\n")
+        #expect(lines.map(String.init) == expected)
+    }
+
+    @Test func `the header has the columns of a projection in their order`() async throws {
+        let fixture = try await ExportFixture([("c", ["_id": 1, "z": 1, "a": 2])])
+        let text = try fixture.text(.csv, statement: "SELECT z, missing, a FROM c")
+        #expect(text == "z,missing,a\r\n1,,2\r\n")
+    }
+
+    @Test(arguments: [
+        ("DELETE FROM c", "the statement does not only read; run it with 'sheaf query'"),
+        ("CREATE INDEX i ON c (a)", "the statement does not only read; run it with 'sheaf query'"),
+        ("ALTER SYSTEM SET dql_strict_mode = true", "the statement does not only read"),
+    ])
+    func `statements that write are refused`(statement: String, message: String) async throws {
+        let fixture = try await ExportFixture([("c", ["_id": 1])])
+        let error = #expect(throws: ExportError.self) {
+            try fixture.text(.jsonl, statement: statement)
+        }
+        guard case .usage(let text)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.contains(message))
+    }
+
+    @Test func `an unknown collection is named, and a similar one suggested`() async throws {
+        let fixture = try await ExportFixture([("cars", ["_id": 1])])
+        #expect(
+            throws: ExportError.failed("there is no collection 'carz'; did you mean 'cars'?")
+        ) { try fixture.text(.jsonl, of: "carz") }
+        #expect(
+            throws: ExportError.failed("there is no collection 'zzzzzz'; the store has 'cars'")
+        ) { try fixture.text(.jsonl, of: "zzzzzz") }
+    }
+
+    @Test func `an error of the output ends the export`() async throws {
+        let fixture = try await ExportFixture(
+            (0..<3_000).map { ("c", ["_id": .integer($0), "t": "0123456789" * 20]) })
+        var calls = 0
+        #expect(throws: ExportError.closed) {
+            try fixture.read { queries, _ in
+                let source = try RowSource(.collection("c"), queries, queries.snapshot())
+                let stream = ExportStream { (_) throws(ExportError) in
+                    calls += 1
+                    throw .closed
+                }
+                _ = try ExportRun().write(source, as: .jsonl, to: stream)
+            }
+        }
+        #expect(calls == 1)
+    }
+
+    @Test func `a statement ends with an error of the output, too`() async throws {
+        let fixture = try await ExportFixture(
+            (0..<3_000).map { ("c", ["_id": .integer($0), "t": "0123456789" * 20]) })
+        #expect(throws: ExportError.closed) {
+            try fixture.read { queries, _ in
+                let statement = try Parser.parse("SELECT t FROM c")
+                let source = try RowSource(
+                    .statement(statement, ArgumentValues()), queries, queries.snapshot())
+                let stream = ExportStream { (_) throws(ExportError) in throw .closed }
+                _ = try ExportRun().write(source, as: .jsonl, to: stream)
+            }
+        }
+    }
+}
+
+private func * (text: String, count: Int) -> Value {
+    .string(String(repeating: text, count: count))
+}
