@@ -337,7 +337,8 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             name: "sheaf-bench",
             dependencies: [
                 "BenchHarness", "BenchStores", "CLMDB", "CSQLite", "Sheaf", "SheafBytes",
-                "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
+                "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStatements", "SheafStorage",
+                "SheafTransfer",
             ],
             path: "Benchmarks/Sources/SheafBench", swiftSettings: settings),
 

@@ -168,7 +168,9 @@ enum ImportCommand {
         }
         printer.clear()
         printer.finish(report)
-        let isComplete = !report.isStopped && !report.isInterrupted && report.badRowCount == 0
+        let isComplete =
+            !report.isStopped && !report.isInterrupted
+            && report.badRowCount + report.earlierBadRowCount == 0
         return isComplete ? .ok : .failed
     }
 

@@ -76,8 +76,9 @@ struct ImportPrinter {
             output.write(
                 "\(Self.count(report.skippedCount, "row")) skipped: their documents exist")
         }
-        if report.badRowCount > 0 {
-            output.write("\(Self.count(report.badRowCount, "bad row")) not imported")
+        let badRowCount = report.badRowCount + report.earlierBadRowCount
+        if badRowCount > 0 {
+            output.write("\(Self.count(badRowCount, "bad row")) not imported")
         }
         let seconds = seconds(until: Clock.system.monotonicNanoseconds())
         let rate = seconds > 0 ? UInt64(Double(report.rowCount) / seconds) : report.rowCount

@@ -8,7 +8,7 @@ enum Workloads {
             StorageWorkload.workload, TreeWorkload.workload, OpenWorkload.workload,
             DocumentsWorkload.workload, DiffingWorkload.workload, QueryWorkload.workload,
             FanoutWorkload.workload, TransactionsWorkload.workload,
-            AttachmentsWorkload.workload, ShippingWorkload.workload,
+            AttachmentsWorkload.workload, ShippingWorkload.workload, ImportWorkload.workload,
         ]
     }
 }

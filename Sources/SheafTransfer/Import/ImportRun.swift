@@ -43,8 +43,9 @@ package struct ImportReport: Sendable {
     package fileprivate(set) var earlierCount: UInt64 = 0
     /// Number of rows skipped because their document exists.
     package fileprivate(set) var skippedCount: UInt64 = 0
-    /// Number of bad rows, with those before an interruption.
+    /// Number of bad rows of this run, and of the runs that it continues.
     package fileprivate(set) var badRowCount: UInt64 = 0
+    package fileprivate(set) var earlierBadRowCount: UInt64 = 0
     /// The first bad rows of this run.
     package fileprivate(set) var badRows: [BadRow] = []
     /// The position up to which rows are durable or about to be.
@@ -72,8 +73,6 @@ package final class ImportRun {
     /// Whether the log has the progress of this import.
     private var hasProgress: Bool
     private var report = ImportReport()
-    /// Number of bad rows of this run.
-    private var runBadRowCount: UInt64 = 0
     private let rows = RowQueue()
     private var flushes: [Flush] = []
 
@@ -106,7 +105,8 @@ package final class ImportRun {
         }
         self.source = SourceBox(source)
         (report.start, report.position) = (progress.position, progress.position)
-        (report.earlierCount, report.badRowCount) = (progress.importedCount, progress.badRowCount)
+        report.earlierCount = progress.importedCount
+        report.earlierBadRowCount = progress.badRowCount
     }
 
     /// A function that interrupts the import after the current commit, from any thread.
@@ -154,7 +154,7 @@ package final class ImportRun {
     private func write(_ batch: ImportedRows) throws(ImportError) {
         while flushes.count >= Self.maximumFlushes { try wait(for: flushes.removeFirst()) }
         var writer = RowWriter(target, options, batch)
-        writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, runBadRowCount)
+        writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
         var progress = progress
         let isEnd = batch.isLast && !batch.isStopped
         let log = target.log
@@ -177,8 +177,7 @@ package final class ImportRun {
         hasProgress = !isEnd
         report.importedCount += writer.importedCount
         report.skippedCount += writer.skippedCount
-        report.badRowCount = progress.badRowCount
-        runBadRowCount += UInt64(writer.badRows.count)
+        report.badRowCount += UInt64(writer.badRows.count)
         report.badRows += writer.badRows.prefix(ImportReport.maximumListed - report.badRows.count)
         report.position = batch.position
         report.isStopped = batch.isStopped

@@ -1,0 +1,199 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// The `import` command.
+@Suite struct ImportCommandTests {
+    private let directory = TemporaryDirectory()
+    private var store: String { directory.path("store") }
+
+    private func file(_ name: String, _ text: String) throws -> String {
+        let path = directory.path(name)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private func run(_ file: String, _ words: String...) throws -> ToolRun {
+        try ToolRun(["import", store, "cars", file] + words)
+    }
+
+    private func rows() throws -> [String] {
+        try ToolRun(["query", store, "SELECT * FROM cars", "--mode=json"]).lines
+    }
+
+    @Test func `a missing store and its directories are created, which is reported once`() throws {
+        let path = try file("cars.jsonl", "{\"_id\":1}\n{\"_id\":2}\n")
+        let deep = directory.path("a/b/store")
+        let first = try ToolRun(["import", deep, "cars", path])
+        #expect(first.status == 0 && first.errors == "sheaf: created the store \(deep)\n")
+        #expect(first.text.hasPrefix("imported 2 documents into cars in "))
+        #expect(first.text.hasSuffix(" rows/s)\n") && first.lines.count == 1)
+        let second = try ToolRun(["import", deep, "vans", path])
+        #expect(second.status == 0 && second.errors.isEmpty)
+        #expect(try ToolRun(["verify", deep]).status == 0)
+    }
+
+    @Test func `the format is found by name and content, or given`() throws {
+        let object = "{\"_id\":1,\"a\":\"x\"}"
+        for (name, text) in [
+            ("a.jsonl", object), ("a.ndjson", object), ("a.json", "[\(object)]"), ("b.json", object),
+            ("a.csv", "_id,a\n1,x\n"), ("a.tsv", "_id\ta\n1\tx\n"), ("plain", object + "\n"),
+            ("plain2", "[\n\(object)]"), ("plain3", "{\n\"_id\":1,\n\"a\":\"x\"}"),
+            ("plain4", "_id;a\n1;x"),
+        ] {
+            let path = try file(name, text)
+            let target = directory.path("store-" + name)
+            let run = try ToolRun(["import", target, "cars", path])
+            #expect(run.status == 0, "\(name): \(run.errors)")
+            let piped = try ToolRun(
+                script: "cat '\(path)' | \"$0\" import '\(target)' piped -"
+                    + (name == "a.tsv" ? " --format csv" : ""))
+            #expect(piped.status == 0, "\(name): \(piped.errors)")
+            for collection in ["cars", "piped"] {
+                let found = try ToolRun(
+                    ["query", target, "SELECT * FROM \(collection)", "--mode=json"])
+                #expect(found.lines == ["{\"_id\":1,\"a\":\"x\"}"], "\(name) in \(collection)")
+            }
+        }
+        let wrong = try run(try file("c.jsonl", "_id,a\n1,x\n"), "--format=csv")
+        #expect(wrong.status == 0)
+    }
+
+    @Test func `a file that cannot be imported leaves no store`() throws {
+        let large = directory.path("none")
+        let cases: [(path: String, message: String)] = [
+            (large, "\(large): there is no such file"),
+            (directory.path, "\(directory.path) is a directory; expected a file"),
+            (try file("empty", ""), "is empty"),
+            (try file("zero", "abc\0def"), "is not text: byte 4 is NUL; expected JSON or CSV"),
+            (try file("zip", "PK\u{3}\u{4}abc"), "it is a zip archive; extract the file first"),
+        ]
+        for (path, message) in cases {
+            let run = try run(path)
+            #expect(run.status == 1 && run.text.isEmpty, "\(path)")
+            #expect(run.errors.contains(message), "\(run.errors)")
+            #expect(!FileManager.default.fileExists(atPath: store))
+        }
+        let gzip = directory.path("gzip")
+        try Data([0x1F, 0x8B, 8, 0]).write(to: URL(fileURLWithPath: gzip))
+        #expect(try run(gzip).errors.contains("compressed by gzip; decompress it first"))
+        let unicode = directory.path("unicode")
+        try Data([0xFF, 0xFE, 0x7B, 0]).write(to: URL(fileURLWithPath: unicode))
+        #expect(try run(unicode).errors.contains("UTF-16; convert it to UTF-8 first"))
+    }
+
+    @Test func `invalid usage is refused with what would be right`() throws {
+        let path = try file("a.csv", "_id,a\n1,2\n")
+        let cases: [([String], String)] = [
+            (["--format=jsnl"], "unknown --format 'jsnl'; expected jsonl, json, csv"),
+            (["--on-conflict=skip"], "expected fail, nothing, update, update-local-diff"),
+            (["--resume", "--restart"], "--resume and --restart are mutually exclusive"),
+            (["--strict", "--max-errors=3"], "--strict and --max-errors are mutually exclusive"),
+            (["--max-errors=x"], "--max-errors must be a non-negative integer, not 'x'"),
+            (["--separator=ab"], "--separator must be one ASCII character or 'tab'"),
+            (["--types=a"], "--types has 'a'; expected NAME=TYPE"),
+            (["--types=a=int"], "where TYPE is text, integer, float, boolean, json"),
+            (["--types=b=text"], "--types names the column b, and "),
+            (["--id=b"], "--id names the column b, and "),
+            (["--format=json", "--null=x"], "--separator, --types and --null apply to CSV"),
+        ]
+        for (words, message) in cases {
+            let run = try ToolRun(["import", store, "cars", path] + words)
+            #expect(run.status == 64, "\(words): \(run.errors)")
+            #expect(run.errors.contains(message), "\(words): \(run.errors)")
+        }
+        let system = try ToolRun(["import", store, "system:indexes", path])
+        #expect(system.status == 64 && system.errors.contains("is a system collection"))
+        #expect(try ToolRun("import").errors.contains("missing PATH"))
+    }
+
+    @Test func `the action for ids in use is that of ON ID CONFLICT`() throws {
+        let path = try file("a.jsonl", "{\"_id\":1,\"a\":1,\"b\":1}\n{\"_id\":2,\"a\":1}\n")
+        #expect(try run(path).status == 0)
+        let other = try file("b.jsonl", "{\"_id\":3}\n{\"_id\":1,\"a\":2}\n")
+        let failed = try run(other)
+        #expect(failed.status == 1)
+        #expect(
+            failed.errors == """
+                sheaf: b.jsonl, line 2: there is a document with the _id 1 in cars already; \
+                --on-conflict nothing keeps the document, --on-conflict update sets the fields of \
+                the row in it
+
+                """)
+        #expect(try rows().count == 2)
+        let kept = try run(other, "--on-conflict=nothing")
+        #expect(kept.status == 0 && kept.lines[0] == "1 row skipped: their documents exist")
+        #expect(try rows()[0] == "{\"_id\":1,\"a\":1,\"b\":1}")
+        #expect(try run(other, "--on-conflict=update").status == 0)
+        #expect(try rows()[0] == "{\"_id\":1,\"a\":2,\"b\":1}")
+        let twice = try file("c.jsonl", "{\"_id\":9}\n\n{\"_id\":9}\n")
+        #expect(try run(twice).errors.contains("c.jsonl, line 3: there is a document with"))
+    }
+
+    @Test func `bad rows are listed up to a limit, and counted`() throws {
+        let bad = (1...30).map { _ in "x" }.joined(separator: "\n")
+        let path = try file("a.jsonl", "{\"_id\":1}\n\(bad)\n{\"_id\":2}\n")
+        let found = try run(path)
+        #expect(found.status == 1)
+        let errors = found.errors.split(separator: "\n").dropFirst()
+        #expect(errors.count == 21)
+        #expect(errors.first == "sheaf: \(path), line 2: column 1: expected a value")
+        #expect(errors.last == "sheaf: and 10 more bad rows")
+        #expect(found.lines[0] == "30 bad rows not imported")
+        #expect(found.lines[1].hasPrefix("imported 2 documents into cars in "))
+    }
+
+    @Test func `an import stops at its limit of bad rows, and continues from there`() throws {
+        let path = try file(
+            "a.jsonl", "{\"n\":1}\nx\n{\"n\":2}\ny\n{\"n\":3}\nz\n{\"n\":4}\n")
+        let strict = try run(path, "--strict")
+        #expect(strict.status == 1)
+        #expect(
+            strict.errors.contains("stopped after line 2, because of 1 bad row; --resume continues")
+        )
+        #expect(try rows().count == 1)
+        let again = try run(path)
+        #expect(again.status == 1 && again.errors.contains("interrupted after line 2, with 1 "))
+        let more = try run(path, "--resume", "--max-errors=1")
+        #expect(more.errors.contains("stopped after line 6"))
+        let last = try run(path, "--resume")
+        #expect(last.lines.contains("3 documents had been imported before"))
+        #expect(last.lines.contains("3 bad rows not imported") && last.status == 1)
+        #expect(try rows().count == 4)
+        let done = try run(path, "--resume")
+        #expect(done.status == 1 && done.errors.contains("it may be complete"))
+        #expect(try rows().count == 4)
+        #expect(try ToolRun(["verify", store]).status == 0)
+    }
+
+    @Test func `another file, another collection or other options do not resume`() throws {
+        let path = try file("a.csv", "n\n1\n2,3\n4\n")
+        #expect(try run(path, "--strict").status == 1)
+        let before = try rows()
+        for words in [["--null=x"], ["--types=n=text"], ["--separator=;"]] {
+            let other = try ToolRun(["import", store, "cars", path, "--resume"] + words)
+            #expect(other.status == 1, "\(words)")
+            #expect(other.errors.contains("was interrupted, but a.csv after line 3"), "\(words)")
+        }
+        let longer = try file("a.csv", "n\n1\n2,3\n4\n5\n")
+        #expect(try run(longer, "--resume").errors.contains("the same name, length, first bytes"))
+        #expect(try rows() == before)
+        let restored = try file("a.csv", "n\n1\n2,3\n4\n")
+        let vans = try ToolRun(["import", store, "vans", restored, "--resume"])
+        #expect(vans.lines.last?.hasPrefix("imported 2 documents into vans") == true)
+        #expect(try run(restored, "--resume", "--strict").status == 1)
+        #expect(try rows().count == 2)
+    }
+
+    @Test func `a store in use is refused, and so is a directory with other files`() throws {
+        let path = try file("a.jsonl", "{\"_id\":1}\n")
+        #expect(try run(path).status == 0)
+        let other = try ToolRun(["import", directory.path, "cars", path])
+        #expect(other.status == 1 && other.errors.contains("has files in it"))
+        let held = try QueryCommandStore()
+        let engine = try held.open()
+        let refused = try ToolRun(["import", held.path, "cars", path])
+        #expect(refused.status == 1 && refused.errors.contains("is in use by process"))
+        try engine.close()
+    }
+}

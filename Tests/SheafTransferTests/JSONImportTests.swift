@@ -1,0 +1,198 @@
+import SheafDocument
+import SheafEngine
+import SheafTestSupport
+import SheafTransfer
+import Testing
+
+/// Imports of JSON lines and JSON arrays.
+@Suite struct JSONImportTests {
+    @Test(arguments: [UInt64](1...6))
+    func `random objects are read back from lines and from arrays`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, "objects")
+        let objects = (0..<300 + random.below(300)).map { index in
+            var object = Self.object(&random, depth: 3)
+            object["_id"] = random.chance(1, in: 2) ? .integer(Int64(index)) : .string("k\(index)")
+            return object
+        }
+        let texts = objects.map { Value.object($0).json }
+        let lines = texts.joined(separator: random.chance(1, in: 2) ? "\n" : "\r\n\n")
+        let pretty = texts.joined(separator: " \n,\n\t")
+        for (name, text, format) in [
+            ("lines", lines, ImportFormat.jsonl), ("array", "\u{FEFF}\n [\(pretty)\n]\n", .json),
+            ("sequence", lines, .json),
+        ] {
+            let fixture = try ImportFixture()
+            let report = try fixture.run(text: text, format)
+            #expect(report.badRows.isEmpty, "seed \(seed), \(name)")
+            #expect(report.importedCount == UInt64(objects.count), "seed \(seed), \(name)")
+            let found = Dictionary(
+                uniqueKeysWithValues: try fixture.documents().map { ($0["_id"]?.json ?? "", $0) })
+            for object in objects {
+                let stored = found[object["_id"]?.json ?? ""]
+                #expect(
+                    stored.map { Value.object($0).json } == Value.object(object).json,
+                    "seed \(seed), \(name)")
+            }
+        }
+    }
+
+    private static func object(_ random: inout SeededRandom, depth: Int) -> Object {
+        Object(
+            (0..<random.below(6)).map { _ in
+                (["a", "b", "c", "long name", "é", "x.y"][random.below(6)], value(&random, depth))
+            })
+    }
+
+    private static func value(_ random: inout SeededRandom, _ depth: Int) -> Value {
+        switch random.below(depth > 0 ? 8 : 6) {
+        case 0: .null
+        case 1: .bool(random.chance(1, in: 2))
+        case 2: .integer(Int64(bitPattern: random.next()))
+        case 3: .float(Double(random.below(1_000)) / 8)
+        case 4: .string(["", "]}", "\"\\", "a\nb", "é😀", "{["][random.below(6)])
+        case 5: .string(String(repeating: "y", count: random.below(300)))
+        case 6: .array((0..<random.below(4)).map { _ in value(&random, depth - 1) })
+        default: .object(object(&random, depth: depth - 1))
+        }
+    }
+
+    @Test func `bad lines are reported by number, and the others are imported`() throws {
+        let fixture = try ImportFixture()
+        let report = try fixture.run(
+            text: """
+                {"_id":1}
+
+                {"_id":2
+                [3]
+                {"_id":4,"a":1,"a":2}
+                {"_id":null}
+                {"_id":1.5}
+                {"_id":7}}
+                {"_id":"8"}
+                """, .jsonl)
+        #expect(report.importedCount == 2 && report.badRowCount == 6)
+        #expect(
+            report.badRows == [
+                BadRow(row: 3, reason: "column 9: expected a comma or }"),
+                BadRow(row: 4, reason: "column 1: expected an object"),
+                BadRow(row: 5, reason: "column 1: duplicate name \"a\" in an object"),
+                BadRow(row: 6, reason: "an _id must not be or contain null; use a string"),
+                BadRow(
+                    row: 7,
+                    reason: "an _id must not be or contain a float; use an integer or a string"),
+                BadRow(row: 8, reason: "column 10: unexpected text after the value"),
+            ])
+        #expect(try fixture.documents().map { $0["_id"] } == [1, "8"])
+    }
+
+    @Test func `an error in an array is located, also if reading cannot continue`() throws {
+        for (text, message) in [
+            ("[", "line 1: the array has no closing ]"),
+            ("[{}", "line 1: the array has no closing ]"),
+            ("[{},\n", "line 2: the array has no closing ]"),
+            ("[{}\n{}]", "line 2: expected a comma or ] after an element of the array"),
+            ("[,{}]", "line 1: expected an object"), ("[{},]", "line 1: expected an object"),
+            ("[{}]\n\nx", "line 3: unexpected text after the array"),
+        ] {
+            let fixture = try ImportFixture()
+            let error = #expect(throws: ImportError.self, "\(text)") {
+                try fixture.run(text: text, .json)
+            }
+            guard case .source(let found)? = error else { continue }
+            #expect(found.hasSuffix("/text, " + message), "\(text): \(found)")
+        }
+        let fixture = try ImportFixture()
+        let report = try fixture.run(text: "[1,\n{\"a\":\n x},\n{\"_id\":1}]", .json)
+        #expect(report.importedCount == 1)
+        #expect(
+            report.badRows == [
+                BadRow(row: 1, reason: "column 1: expected an object"),
+                BadRow(row: 3, reason: "column 2: expected a value"),
+            ])
+    }
+
+    @Test func `invalid UTF-8 and NUL bytes are bad rows`() throws {
+        let fixture = try ImportFixture()
+        let zero = Array(String(repeating: " ", count: 5_000).utf8)
+        let bytes =
+            Array("{\"a\":\"".utf8) + [0xC3, 0x28] + Array("\"}\n{\"_id\":1}\n".utf8) + zero
+            + Array("{\"a\":\"\0\"}\n".utf8)
+        let report = try fixture.run(fixture.file("x.jsonl", bytes))
+        #expect(
+            report.badRows == [
+                BadRow(row: 1, reason: "column 7: the text is not valid Unicode"),
+                BadRow(
+                    row: 3,
+                    reason: "column 5007: the control character 0 must be escaped"),
+            ])
+        #expect(report.importedCount == 1)
+    }
+
+    @Test func `values longer than the read buffer are imported`() throws {
+        let fixture = try ImportFixture()
+        let long = String(repeating: "z", count: 3 << 20)
+        let text = (1...3).map { "{\"_id\":\($0),\"s\":\"\(long)\"}" }
+        for format in [ImportFormat.jsonl, .json] {
+            var options = ImportOptions()
+            options.conflict = .merge
+            let report = try fixture.run(
+                text: text.joined(separator: "\n"), format, CSVOptions(), options)
+            #expect(report.importedCount == 3 && report.badRows.isEmpty)
+        }
+        #expect(try fixture.documents().allSatisfy { $0["s"] == .string(long) })
+    }
+
+    @Test func `a document beyond the size limit is a bad row`() throws {
+        let fixture = try ImportFixture()
+        let long = String(repeating: "z", count: 6 << 20)
+        let report = try fixture.run(
+            text: "{\"_id\":1,\"s\":\"\(long)\"}\n{\"_id\":2}", .jsonl)
+        #expect(report.importedCount == 1)
+        #expect(report.badRows.first?.reason.contains("may have 5242880 bytes") == true)
+    }
+
+    @Test func `attachment tokens are imported as tokens`() throws {
+        let fixture = try ImportFixture()
+        let id = String(repeating: "ab", count: 32)
+        let report = try fixture.run(
+            text: "{\"_id\":1,\"file\":{\"id\":\"\(id)\",\"len\":5,\"metadata\":{}}}", .jsonl)
+        #expect(report.importedCount == 1)
+        let snapshot = fixture.queries.snapshot()
+        let key = try #require(try snapshot.key(collection: "t", id: 1))
+        let stored = try #require(try snapshot.document(key))
+        let found = try stored.read { try EncodedDocument($0).attachments(snapshot.names) }
+        #expect(found.count == 1)
+    }
+
+    @Test func `names of several rows get numbers, and names of one row do not`() throws {
+        let fixture = try ImportFixture()
+        _ = try fixture.run(text: "{\"a\":1,\"b\":2}\n{\"a\":3,\"c\":1}", .jsonl)
+        let names = fixture.queries.documents.newestCatalog.names
+        #expect(names.number(of: Array("a".utf8)) != nil)
+        #expect(names.number(of: Array("b".utf8)) == nil)
+    }
+
+    @Test(arguments: [UInt64](1...4))
+    func `hostile bytes end with an error or with bad rows`(_ seed: UInt64) throws {
+        let fixture = try ImportFixture()
+        var random = SeededRandom(seed: seed, "hostile")
+        let parts = [
+            "{", "}", "[", "]", ",", ":", "\"", "\\", "\n", "\r", "1", "{\"a\":1}", "\u{1}", ";",
+            "null", "[{},", "é",
+        ].map { Array($0.utf8) }
+        for round in 0..<150 {
+            var bytes: [UInt8] = []
+            for _ in 0..<1 + random.below(60) {
+                bytes +=
+                    random.chance(1, in: 12) ? random.bytes(2) : parts[random.below(parts.count)]
+            }
+            let path = try fixture.file("hostile", bytes)
+            for format in ImportFormat.allCases {
+                var options = ImportOptions()
+                options.restarts = true
+                _ = try? fixture.run(path, format, CSVOptions(), options)
+            }
+            #expect(fixture.log.engine.failure == nil, "seed \(seed), round \(round)")
+        }
+    }
+}
