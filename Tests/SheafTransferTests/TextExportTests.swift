@@ -68,13 +68,11 @@ import Testing
             ("c", ["_id": "1", "a": .null, "b": "null", "c": "", "d": "x,\"y\"", "e": 1.0]),
             ("c", ["_id": "2", "b": "plain", "d": "l\r\nm", "e": ["k": "v"], "f": .bytes([0, 255])]),
         ])
-        #expect(
-            try fixture.text(.csv, of: "c") == """
-                _id,a,b,c,d,e,f\r
-                "1",null,"null","","x,""y""",1.0,\r
-                "2",,plain,,"l\r\nm","{""k"":""v""}",AP8=\r
-
-                """)
+        let lines = [
+            "_id,a,b,c,d,e,f", ##""1",null,"null","","x,""y""",1.0,"##,
+            ##""2",,plain,,"l"##, ##"m","{""k"":""v""}",AP8="##, "",
+        ]
+        #expect(try fixture.text(.csv, of: "c") == lines.joined(separator: "\r\n"))
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)

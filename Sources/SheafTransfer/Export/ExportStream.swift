@@ -16,6 +16,12 @@ package final class ExportStream {
         self.init { (bytes) throws(ExportError) in try file.write(bytes) }
     }
 
+    /// Sends a text.
+    package func write(_ text: String) throws(ExportError) {
+        var bytes = Array(text.utf8)
+        try sendAll(&bytes)
+    }
+
     /// Sends the buffer if it is full; called after each row.
     func sendIfFull(_ buffer: inout [UInt8]) throws(ExportError) {
         guard buffer.count >= Self.length else { return }

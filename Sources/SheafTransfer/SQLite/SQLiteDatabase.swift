@@ -63,7 +63,7 @@ package final class SQLiteDatabase {
     }
 
     /// Runs a statement, ignoring its rows.
-    func execute(_ text: String) throws(SQLiteError) {
+    package func execute(_ text: String) throws(SQLiteError) {
         let statement = try SQLiteStatement(text, in: self)
         while try statement.step() {}
     }
@@ -86,7 +86,7 @@ package final class SQLiteDatabase {
 }
 
 /// A prepared statement of a database, finalized when it is released.
-final class SQLiteStatement {
+package final class SQLiteStatement {
     private let database: SQLiteDatabase
     private let handle: SQLiteLibrary.Statement
     private var library: SQLiteLibrary { database.library }
@@ -100,7 +100,7 @@ final class SQLiteStatement {
         static let blob: Int32 = 4
     }
 
-    init(_ text: String, in database: SQLiteDatabase) throws(SQLiteError) {
+    package init(_ text: String, in database: SQLiteDatabase) throws(SQLiteError) {
         var prepared: SQLiteLibrary.Statement?
         let code = database.library.prepare(database.handle, text, -1, &prepared, nil)
         guard code == 0, let handle = prepared else { throw database.error }
@@ -110,7 +110,7 @@ final class SQLiteStatement {
     deinit { _ = library.finalize(handle) }
 
     /// Advances to the next row; returns false at the end.
-    func step() throws(SQLiteError) -> Bool {
+    package func step() throws(SQLiteError) -> Bool {
         switch library.step(handle) {
         case Code.row: return true
         case Code.done: return false
@@ -184,7 +184,7 @@ final class SQLiteStatement {
     }
 
     /// Returns a column that is text by the schema of SQLite; nil if it is not valid UTF-8.
-    func text(_ index: Int) -> String? {
+    package func text(_ index: Int) -> String? {
         guard case .text(let bytes) = column(index) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
