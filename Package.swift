@@ -291,6 +291,7 @@ let package = Package(
                 "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
                 "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
                 "SheafSystem", "SheafTestSupport", "SheafTool",
+                "SheafTransfer",
             ],
             swiftSettings: settings),
     ],

@@ -84,7 +84,7 @@ struct RandomDocuments {
         switch random.below(5) {
         case 0: -0.0
         case 1: 1e300
-        case 2: 5e-324
+        case 2: .leastNonzeroMagnitude
         case 3: Double(random.below(100))
         default: Double(random.below(1_000_000)) / 997
         }

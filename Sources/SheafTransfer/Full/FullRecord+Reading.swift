@@ -104,7 +104,7 @@ extension FullDocument {
             visible = try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 let document = try EncodedDocument(bytes)
                 try document.validate(NameTable())
-                guard !document.isPartial, !document.isRemnant else {
+                guard !document.isPartial, !document.isRemnant, !document.hasBase else {
                     throw Malformed.invalid("not a complete state", at: 0)
                 }
                 var value = try document.value(NameTable())
