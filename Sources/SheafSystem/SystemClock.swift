@@ -71,18 +71,4 @@ package enum OperatingSystem {
         var generator = SystemRandomNumberGenerator()
         return generator.next()
     }
-
-    /// Returns unpredictable random numbers, with few system calls.
-    package static func randomIntegers(_ count: Int) -> [UInt64] {
-        [UInt64](unsafeUninitializedCapacity: count) { numbers, used in
-            while used < count {
-                // The system returns up to 256 bytes with one call.
-                let length = min(32, count - used)
-                let isFilled =
-                    getentropy(numbers.baseAddress.map { $0 + used }, length * 8) == 0
-                if !isFilled { numbers[used] = randomInteger() }
-                used += isFilled ? length : 1
-            }
-        }
-    }
 }

@@ -47,7 +47,8 @@ extension Command {
         details: """
             Creates the store and the collection if they are missing. FILE has one JSON object per
             line, a JSON array of objects, or CSV with a header; - is standard input. A row without
-            _id gets a random one; with --id, FIELD becomes the _id, and must be in each row.
+            _id gets a new one, and these sort in the order of the rows; with --id, FIELD becomes the
+            _id, and must be in each row.
 
             A CSV file follows RFC 4180. An empty field is missing. A column has the type of all
             its fields: integers, floats or Booleans, and text otherwise. Numbers with leading

@@ -1,4 +1,5 @@
 import Foundation
+import SheafStorage
 import SheafTestSupport
 import Testing
 

@@ -1,5 +1,7 @@
 import SheafDocument
 import SheafEngine
+import SheafStatements
+import SheafStorage
 import SheafTestSupport
 import SheafTransfer
 import Testing

@@ -24,10 +24,14 @@ package struct NewDocumentEncoder: ~Copyable {
         vector.record(Self.placeholder)
         writer = EntryWriter(stamps: StampTable(vector), referenceWidth: 1, capacity: 1 << 12)
         writer.rootStamp = Self.placeholder
+        writer.spelledNames = []
     }
 
     /// Whether the last document spells out a field name.
     package var spellsNames: Bool { writer.hasSpelledFields }
+
+    /// The names that the last document spells out, in the order in which they were encoded.
+    package var spelledNames: [[UInt8]] { writer.spelledNames ?? [] }
 
     /// The length of the last document.
     package var length: Int { Self.headerLength + writer.count }
@@ -104,8 +108,10 @@ package struct NewDocumentEncoder: ~Copyable {
 extension EntryWriter {
     /// Removes all content, and keeps the memory and the stamps.
     mutating func restart() {
+        let hasNames = hasSpelledFields
         truncate(to: 0)
         fields.removeLast(fields.count)
         (referenceCount, hasSpelledFields, nextNumber) = (0, false, 0)
+        if hasNames { spelledNames?.removeAll(keepingCapacity: true) }
     }
 }

@@ -17,6 +17,7 @@ extension EntryWriter {
 
     mutating func beginField(spelling: UnsafeRawBufferPointer) {
         hasSpelledFields = true
+        spelledNames?.append(Array(spelling))
         fields.append(FieldList.Field(number: FieldName.noNumber, start: count, end: 0))
         writeVarint(UInt64(spelling.count))
         buffer.append(spelling)

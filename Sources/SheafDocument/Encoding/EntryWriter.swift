@@ -12,6 +12,8 @@ package struct EntryWriter: ~Copyable {
     var referenceCount = 0
     /// Whether a name was spelled out, even in content removed since.
     var hasSpelledFields = false
+    /// The names that were spelled out, in the order of the texts; nil if they are not recorded.
+    var spelledNames: [[UInt8]]?
     /// Successor of the last name number found.
     var nextNumber = 0
 

@@ -97,18 +97,16 @@ package struct NewDocuments: Sendable {
     }
 
     /// Returns the names without a number that at least two of the documents have.
-    package func sharedNames() throws(Malformed) -> [[UInt8]] {
+    package func sharedNames() throws(Malformed) -> Set<[UInt8]> {
         var found: Set<[UInt8]> = []
         var shared: Set<[UInt8]> = []
-        var ordered: [[UInt8]] = []
         for index in rows.indices {
             try forEachSpelledName(at: index) { spelling in
                 let name = Array(spelling)
-                guard !found.insert(name).inserted, shared.insert(name).inserted else { return }
-                ordered.append(name)
+                if !found.insert(name).inserted { shared.insert(name) }
             }
         }
-        return ordered
+        return shared
     }
 
     /// Encodes the documents that spell out names again, with the numbers of another table.
@@ -162,30 +160,45 @@ extension DocumentTransaction {
         // A shorter document passes the limits with all of its names spelled out.
         let checked = min(maximumLength, largeDocumentLength, EncodedDocument.maximumLength) / 32
         let hasPending = !pending.isEmpty
+        let mayExist = !isFree(documents.rows)
         var others: [Int] = []
         for index in documents.rows.indices {
-            let row = documents.rows[index]
             let isNew =
-                !row.mayHaveTokens && row.state.count <= checked && !documents.isDuplicate(index)
-                && fresh.sortsLast(row.key) && (positions.isEmpty || positions[row.key] == nil)
-                && (!hasPending || pending[row.key] == nil)
-                && fresh.isAbsent(row.key, in: snapshot)
+                !documents.rows[index].mayHaveTokens
+                && documents.rows[index].state.count <= checked && !documents.isDuplicate(index)
+                && !(mayExist && contains(documents.rows[index].key))
+                && !(hasPending && pending[documents.rows[index].key] != nil)
             documents.rows[index].isNew = isNew
             if !isNew { others.append(index) }
         }
         return others.sorted { documents.rows[$0].number < documents.rows[$1].number }
     }
 
+    /// Whether the snapshot has no document between the first and the last of sorted rows.
+    private func isFree(_ rows: [NewDocuments.Row]) -> Bool {
+        guard let first = rows.first, let last = rows.last else { return true }
+        return snapshot.tree.isEmpty(
+            in: KeyRange(from: first.key.bytes, to: last.key.bytes + [0]))
+    }
+
+    /// Whether the snapshot has a document, its tombstone or its remnant.
+    private func contains(_ key: DocumentKey) -> Bool {
+        key.bytes.span.withUnsafeBytes { snapshot.tree.find($0) } != nil
+    }
+
     /// Inserts the documents that `selectNew` selected, without decoding them.
+    ///
+    /// A transaction can insert one set of documents.
     package mutating func insert(_ documents: inout NewDocuments) throws(EngineError) {
+        precondition(fresh.isEmpty, "A transaction inserts one set of encoded documents.")
         guard documents.rows.contains(where: \.isNew) else { return }
         documents.setStamp(try sharedStamp())
         fresh.reserve(documents.count)
         for index in documents.rows.indices where documents.rows[index].isNew {
-            let row = documents.rows[index]
-            try addLength(row.state.count)
-            fresh.append(row.key, documents.state(at: index))
-            if row.spellsNames { try recordSpellings(of: documents, at: index) }
+            try addLength(documents.rows[index].state.count)
+            fresh.append(documents.rows[index].key, documents.state(at: index))
+            guard documents.rows[index].spellsNames else { continue }
+            try recordSpellings(of: documents, at: index)
         }
     }
 

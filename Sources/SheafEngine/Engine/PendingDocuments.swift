@@ -43,7 +43,7 @@ package struct PendingDocuments: Sendable {
     /// The pending state of a document; nil if the newest snapshot has its current state.
     package subscript(key: DocumentKey) -> Entry? {
         if !entries.isEmpty, let entry = entries[key] { return entry }
-        for run in fresh.reversed() {
+        for run in fresh.reversed() where !run.documents.sortsLast(key) {
             if let document = run.documents[key] {
                 return Entry(document: document, commit: run.commit)
             }

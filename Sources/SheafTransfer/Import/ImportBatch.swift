@@ -1,8 +1,7 @@
 import SheafBytes
 package import SheafDocument
 import SheafEngine
-import SheafStatements
-import SheafSystem
+import SheafStorage
 
 /// Rows that one commit writes, encoded as documents.
 package struct ImportBatch: ~Copyable {
@@ -33,12 +32,15 @@ package struct ImportBatch: ~Copyable {
     /// Number of bad rows in earlier batches.
     private var earlierBadRowCount: UInt64 = 0
     private var key = [UInt8](repeating: 0, count: 1 << 10)
-    private var randomIntegers: ArraySlice<UInt64> = []
+    private var ids: RowIDs
+    /// The names that the documents spell out, in the order of the texts.
+    private var spelledNames = OrderedNames()
 
     init(_ settings: Settings) {
         self.settings = settings
         idBytes = Array(settings.idName.utf8)
         names = settings.documents.newestCatalog.names
+        ids = RowIDs(settings.documents.store.options, collection: settings.collection)
     }
 
     /// Whether the source must stop adding rows.
@@ -89,24 +91,15 @@ package struct ImportBatch: ~Copyable {
                 "the row has a field _id beside \(settings.idName.shortened), which becomes the _id"
             )
         }
-        guard let id = id ?? generatedID() else {
+        guard id != nil || settings.idName == Self.idName else {
             return reject(row: row, "the field \(settings.idName.shortened) is missing")
         }
+        if encoder.spellsNames { spelledNames.add(encoder.spelledNames) }
         do throws(DocumentError) {
-            documents.append(encoder, try key(of: id), row: row)
+            let key = if let id { try key(of: id) } else { ids.next() }
+            documents.append(encoder, key, row: row)
         } catch {
             reject(row: row, "\(error)")
-        }
-    }
-
-    /// Returns a random id; nil if the row must have one.
-    private mutating func generatedID() -> Value? {
-        guard settings.idName == Self.idName else { return nil }
-        return RandomID.make {
-            if randomIntegers.isEmpty {
-                randomIntegers = OperatingSystem.randomIntegers(Self.maximumRows)[...]
-            }
-            return randomIntegers.popFirst() ?? OperatingSystem.randomInteger()
         }
     }
 
@@ -126,13 +119,14 @@ package struct ImportBatch: ~Copyable {
     mutating func finish() throws(Malformed) -> ImportedRows {
         defer {
             earlierBadRowCount += UInt64(badRows.count)
-            (documents, badRows) = (NewDocuments(), [])
+            (documents, badRows, spelledNames) = (NewDocuments(), [], OrderedNames())
             names = settings.documents.newestCatalog.names
         }
         // Names of several documents get numbers first, or all documents would spell them out.
         let shared = try documents.sharedNames()
         if !shared.isEmpty {
-            let numbered = settings.documents.assignNumbers(to: shared)
+            // Names in the order of their numbers are found without a search.
+            let numbered = settings.documents.assignNumbers(to: spelledNames.sorted(shared))
             try documents.rename(from: names, to: numbered)
         }
         documents.sort()
@@ -150,4 +144,21 @@ struct ImportedRows: Sendable {
     let isStopped: Bool
     /// Whether the source has no further rows.
     var isLast = false
+}
+
+/// Names in the order of their first occurrence.
+private struct OrderedNames {
+    /// Maximum number of names; further ones have no order.
+    private static let maximumCount = 1 << 12
+    private var positions: [[UInt8]: Int] = [:]
+
+    mutating func add(_ names: [[UInt8]]) {
+        for name in names where positions.count < Self.maximumCount && positions[name] == nil {
+            positions[name] = positions.count
+        }
+    }
+
+    func sorted(_ names: Set<[UInt8]>) -> [[UInt8]] {
+        names.sorted { positions[$0, default: .max] < positions[$1, default: .max] }
+    }
 }
