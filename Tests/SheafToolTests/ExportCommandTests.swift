@@ -141,7 +141,8 @@ import Testing
         (["cars", "x.csv", "y"], "unexpected argument 'y'"),
     ])
     func `a wrong command line is explained`(words: [String], message: String) throws {
-        let run = try ToolRun(["export", try store().path] + words)
+        let store = try store()
+        let run = try ToolRun(["export", store.path] + words)
         #expect(run.status == 64)
         #expect(run.errors.contains(message), "\(run.errors)")
         #expect(run.text == "")

@@ -64,6 +64,10 @@ import Testing
         let documents = random.uniform(50).map { document in
             var document = document
             for name in ["A", "sqlite_x"] { document[name] = nil }
+            // SQLite stores integral floats as integers, and so has no negative zero.
+            for field in document {
+                if case .float(0) = field.value { document[field.name] = 0.0 }
+            }
             return document
         }
         let names = ["t", "b\"c", "select", "größe"]
@@ -183,8 +187,7 @@ import Testing
                 "2: table t, row id 4: the column s is not valid UTF-8",
                 "3: table t, row id 5: the column j is not valid JSON: line 1, column 2: expected "
                     + "a name in double quotes",
-                "4: the id is a float; it must be a string, an integer, a boolean, bytes, an array "
-                    + "or an object",
+                "4: an _id must not be or contain a float; use an integer or a string",
                 "5: table t, row id 7: k, the id, is NULL",
             ])
         #expect(

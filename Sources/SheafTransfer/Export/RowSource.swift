@@ -29,7 +29,9 @@ package struct RowSource {
                 throw .failed(Self.missing(name, snapshot.catalog.collections))
             }
         case .statement(let statement, _):
-            guard case .reading = statement.kind else {
+            switch statement.kind {
+            case .reading, .showing, .advising: break
+            default:
                 throw .usage("the statement does not only read; run it with 'sheaf query'")
             }
             try onStore { () throws(StoreError) in try statement.checkDirectives() }
@@ -120,6 +122,15 @@ package struct RowSource {
         of statement: Statement, _ arguments: ArgumentValues,
         _ body: (Object) throws(ExportError) -> Void
     ) throws(ExportError) -> [String]? {
+        guard case .reading = statement.kind else {
+            let result = try onStore { () throws(StoreError) in
+                try queries.execute(statement, arguments, on: snapshot, CommitCell())
+            }
+            for index in 0..<result.count {
+                try body(try onStore { () throws(StoreError) in try result.object(index) })
+            }
+            return result.columns
+        }
         let parameters = queries.parameters
         let reader = queries.reader(of: snapshot, parameters)
         let run = queries.makeRun(statement, arguments, parameters, on: reader, isTimed: false)

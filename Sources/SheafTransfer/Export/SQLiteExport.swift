@@ -6,7 +6,7 @@ import SheafDocument
 /// | values of a column | declared type | as |
 /// |---|---|---|
 /// | integers | INTEGER | INTEGER |
-/// | floats | REAL | REAL; SQLite has no NaN, which becomes NULL |
+/// | floats | REAL | REAL; SQLite has no NaN, which becomes NULL, and no negative zero |
 /// | strings | TEXT | TEXT |
 /// | bytes | BLOB | BLOB |
 /// | booleans | BOOLEAN | 0 and 1 |

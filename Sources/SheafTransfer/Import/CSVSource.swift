@@ -61,7 +61,8 @@ package struct CSVSource: ImportSource {
         case .record: break
         }
         var columns: [Column] = []
-        var seen: Set<String> = []
+        // Equal strings may differ in their bytes, and so may names of fields.
+        var seen: Set<[UInt8]> = []
         for index in reader.fields.indices {
             let place = "\(path), line \(reader.recordLine): the header"
             guard let name = String(validating: reader.bytes(index), as: UTF8.self) else {
@@ -70,7 +71,7 @@ package struct CSVSource: ImportSource {
             guard !name.isEmpty else {
                 throw .source("\(place) has no name for column \(index + 1)")
             }
-            guard seen.insert(name).inserted else {
+            guard seen.insert(Array(name.utf8)).inserted else {
                 throw .source("\(place) has two columns \(name.shortened)")
             }
             columns.append(Column(name: name))
@@ -83,7 +84,7 @@ package struct CSVSource: ImportSource {
             }
             columns[index].type = type
         }
-        guard options.idName == "_id" || seen.contains(options.idName) else {
+        guard options.idName == "_id" || seen.contains(Array(options.idName.utf8)) else {
             throw .usage(
                 "--id names the column \(options.idName.shortened), and \(path) has "
                     + columns.map(\.name).joined(separator: ", ").shortened)

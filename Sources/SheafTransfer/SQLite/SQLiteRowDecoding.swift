@@ -28,13 +28,14 @@ struct SQLiteRowDecoding {
     private static let idName = "_id"
 
     init(_ table: SQLiteTable, _ options: SQLiteSource.Options) throws(ImportError) {
-        let names = table.columns.map(\.name)
-        for name in options.jsonColumns where !names.contains(name) {
+        for name in options.jsonColumns where table.index(of: name) == nil {
             throw Self.missing(name, "--json-columns", table)
         }
         fields = table.columns.map { column in
             let kind: Kind =
-                if options.jsonColumns.contains(column.name) || column.type.contains("json") {
+                if column.type.contains("json")
+                    || options.jsonColumns.contains(where: { column.isNamed($0) })
+                {
                     .json
                 } else if column.type.hasPrefix("bool") {
                     .boolean
@@ -44,16 +45,16 @@ struct SQLiteRowDecoding {
             return Field(name: column.name, kind: kind)
         }
         if let name = options.idColumn {
-            guard let index = names.firstIndex(of: name) else {
+            guard let index = table.index(of: name) else {
                 throw Self.missing(name, "--id", table)
             }
             idIndexes = [index]
-        } else if let index = names.firstIndex(of: Self.idName) {
+        } else if let index = table.index(of: Self.idName) {
             idIndexes = [index]
         } else {
-            idIndexes = table.key.compactMap { key in names.firstIndex(of: key.name) }
+            idIndexes = table.key.compactMap { table.index(of: $0.name) }
         }
-        if let index = names.firstIndex(of: Self.idName), idIndexes != [index] {
+        if let index = table.index(of: Self.idName), idIndexes != [index] {
             throw .usage(
                 "the table \(table.name.shortened) has a column _id; leave --id away, or rename "
                     + "the column")

@@ -9,6 +9,9 @@ package struct SQLiteTable {
         let type: String
         /// The position in the primary key, from 1; 0 if the column is not part of it.
         let keyPosition: Int
+
+        /// Whether the name has these bytes; Unicode equivalence is not enough.
+        func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
     }
 
     package let name: String
@@ -20,6 +23,9 @@ package struct SQLiteTable {
     var key: [Column] {
         columns.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }
     }
+
+    /// Returns the index of a column; nil if there is none.
+    func index(of name: String) -> Int? { columns.firstIndex { $0.isNamed(name) } }
 
     /// The tables of a database, and the names of those that cannot be imported.
     package struct List {
