@@ -57,7 +57,7 @@ extension Command {
 
 /// The implementation of `sheaf export`.
 enum ExportCommand {
-    /// What to export, and where to.
+    /// The source and the destination of an export.
     private struct Task {
         /// The collection or the statement; nil exports all collections.
         var source: String?

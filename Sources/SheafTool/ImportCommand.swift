@@ -15,7 +15,7 @@ extension Command {
         options: [
             Option(
                 name: "format", value: "FORMAT",
-                summary: "jsonl, json, csv or sqlite; by default as the name and the first bytes show"),
+                summary: "jsonl, json, csv or sqlite; by default as name and first bytes show"),
             Option(
                 name: "id", value: "FIELD", summary: "the field that becomes the _id (default _id)"
             ),

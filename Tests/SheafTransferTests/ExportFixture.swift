@@ -88,7 +88,8 @@ struct ExportFixture {
         do {
             let queries = try QueryEngine(opening: log.engine)
             let report = try FullImport(
-                from: try InputBuffer(path: file), into: log, queries).run()
+                from: try InputBuffer(path: file), into: log, queries
+            ).run()
             try log.close()
             return report
         } catch {

@@ -108,7 +108,8 @@ import Testing
         let copy = ExportFixture()
         try copy.importFull(bytes)
         try await fixture.write { store in
-            try await store.execute("UPDATE COLLECTION cars (hits COUNTER) APPLY hits INCREMENT BY 1")
+            try await store.execute(
+                "UPDATE COLLECTION cars (hits COUNTER) APPLY hits INCREMENT BY 1")
         }
         try copy.importFull(try fixture.fullExport())
         #expect(
@@ -146,13 +147,14 @@ import Testing
         var text = String(decoding: try fixture.fullExport(), as: UTF8.self)
         let token = try #require(text.firstRange(of: #""id":""#))
         let id = text[token.upperBound...].prefix(64)
-        text = text.split(separator: "\n").map { line in
-            guard line.contains(#""collection":"files""#), line.contains(id) else {
-                return String(line)
-            }
-            return line.replacingOccurrence(
-                of: #","value":"#, by: #","unproven":["\#(id)"],"value":"#)
-        }.joined(separator: "\n") + "\n"
+        text =
+            text.split(separator: "\n").map { line in
+                guard line.contains(#""collection":"files""#), line.contains(id) else {
+                    return String(line)
+                }
+                return line.replacingOccurrence(
+                    of: #","value":"#, by: #","unproven":["\#(id)"],"value":"#)
+            }.joined(separator: "\n") + "\n"
         let copy = ExportFixture()
         try copy.importFull(Array(text.utf8))
         #expect(try copy.read { queries, _ in queries.snapshot().unprovenTokenCount } == 1)
@@ -247,7 +249,8 @@ import Testing
         for (word, old, new, reason) in changes {
             var number = 0
             let text = try await error { lines in
-                number = (lines.firstIndex { $0.contains(#""type":"\#(word)""#) && $0.contains(old) } ?? 0)
+                let type = #""type":"\#(word)""#
+                number = lines.firstIndex { $0.contains(type) && $0.contains(old) } ?? 0
                 lines[number] = lines[number].replacingOccurrence(of: old, by: new)
             }
             #expect(text.contains("line \(number + 1): "), "\(old) \(text)")

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["", "/", ".", "..", "/dev/null", "/tmp"])
-    func `what is not a regular file is never replaced`(path: String) {
+    func `a name that is not one of a regular file is refused`(path: String) {
         #expect(throws: ExportError.self) { try PendingFile(path: path, replacing: true) }
     }
 

@@ -115,9 +115,10 @@ import Testing
             "SELECT group_concat(typeof(m)), group_concat(typeof(f)), group_concat(x), "
                 + "group_concat(typeof(b)), group_concat(typeof(s)) FROM c", in: database)
         #expect(try values.step())
-        #expect((0..<5).map { values.text($0) } == [
-            "integer,text", "real,real", "true,1.0", "blob,blob", "text,text",
-        ])
+        #expect(
+            (0..<5).map { values.text($0) } == [
+                "integer,text", "real,real", "true,1.0", "blob,blob", "text,text",
+            ])
         let copy = ExportFixture()
         #expect(try importTables(path, into: copy) == [])
         #expect(

@@ -66,7 +66,10 @@ import Testing
     @Test func `cells of CSV distinguish what may look alike`() async throws {
         let fixture = try await ExportFixture([
             ("c", ["_id": "1", "a": .null, "b": "null", "c": "", "d": "x,\"y\"", "e": 1.0]),
-            ("c", ["_id": "2", "b": "plain", "d": "l\r\nm", "e": ["k": "v"], "f": .bytes([0, 255])]),
+            (
+                "c",
+                ["_id": "2", "b": "plain", "d": "l\r\nm", "e": ["k": "v"], "f": .bytes([0, 255])]
+            ),
         ])
         let lines = [
             "_id,a,b,c,d,e,f", ##""1",null,"null","","x,""y""",1.0,"##,
@@ -102,7 +105,8 @@ import Testing
         "SELECT a, COUNT(*) AS n FROM c GROUP BY a HAVING n > 1 ORDER BY a",
         "SELECT COUNT(*) FROM c", "SELECT * FROM c LIMIT 0", "SELECT * FROM c OFFSET 7",
         "SELECT x.a, y.a AS b FROM c x JOIN c y ON y._id = x.a", "SELECT * FROM system:dual",
-        "SELECT c.*, a + 1 AS next FROM c LIMIT 4", "EXPLAIN SELECT * FROM c", "SHOW ALL LIKE 'dql%'",
+        "SELECT c.*, a + 1 AS next FROM c LIMIT 4", "EXPLAIN SELECT * FROM c",
+        "SHOW ALL LIKE 'dql%'",
     ])
     func `rows of a statement are those of its result`(statement: String) async throws {
         let documents = (0..<20).map { number in

@@ -2,7 +2,7 @@ package import SheafDocument
 
 /// Rows that are not kept in memory.
 extension QueryRun {
-    /// Calls `body` with each row of a statement that reads; returns the columns, if they are known.
+    /// Calls `body` with each row of a statement that reads; returns the columns, if known.
     ///
     /// The rows are kept only while they must be sorted or compared with each other.
     @discardableResult

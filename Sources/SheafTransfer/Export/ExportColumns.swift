@@ -46,8 +46,10 @@ struct ExportColumns {
     /// Maximum number of columns of a text, which bounds the memory of a row.
     static let maximumTextCount = 65_536
 
-    /// Reads all rows. `_id` comes first, then the columns of the projection, then all others in
-    /// the order of their first appearance.
+    /// Reads all rows.
+    ///
+    /// The columns of a projection come first, or else `_id`, then all others in the order of their
+    /// first appearance.
     init(
         of source: RowSource, maximumCount: Int = maximumTextCount,
         _ progress: ExportProgress

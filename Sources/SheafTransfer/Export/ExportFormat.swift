@@ -6,9 +6,10 @@ package enum ExportFormat: String, CaseIterable, Sendable {
 
     /// The format that a file name suggests; nil if its extension is unknown.
     package init?(ofFile path: String) {
-        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
-            path[path.utf8.index(after: $0)...]
-        } ?? path[...]
+        let name =
+            path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
+                path[path.utf8.index(after: $0)...]
+            } ?? path[...]
         guard let period = name.lastIndex(of: "."), period > name.startIndex else { return nil }
         switch name[name.index(after: period)...].lowercased() {
         case "jsonl", "ndjson": self = .jsonl

@@ -13,7 +13,8 @@ package struct ExportProgress {
     /// Number of rows between two reports.
     private static let interval = 4_096
 
-    /// Creates a receiver; `send` is called every few thousand rows, and ends the export by an error.
+    /// Creates a receiver; `send` is called every few thousand rows, and an error of it ends the
+    /// export.
     package init(_ send: @escaping (Report) throws(ExportError) -> Void = { _ in }) {
         self.send = send
     }

@@ -157,7 +157,8 @@ package final class FullExport {
 
     /// Writes an attachment with its chunks; returns false if it is not stored here.
     private func write(_ id: AttachmentID) throws(ExportError) -> Bool {
-        guard let file = try onAttachment({ () throws(AttachmentError) in try attachments.file(id) })
+        guard
+            let file = try onAttachment({ () throws(AttachmentError) in try attachments.file(id) })
         else { return false }
         defer { file.close() }
         outcome.summary.attachments += 1

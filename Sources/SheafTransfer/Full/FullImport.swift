@@ -14,7 +14,7 @@ import SheafSystem
 package final class FullImport {
     /// The state of an import.
     package struct Report: Sendable {
-        /// What the lines so far contain.
+        /// The contents of the lines so far.
         package var read = FullSummary()
         /// Number of documents and tombstones that changed the store.
         package var changedCount = 0

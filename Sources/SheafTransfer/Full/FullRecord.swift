@@ -39,7 +39,7 @@ struct FullDocument {
     static let maximumValueLength = 8 << 20
 }
 
-/// What all lines together contain.
+/// The contents of all lines together.
 package struct FullSummary: Equatable, Sendable {
     package var documents = 0
     package var tombstones = 0

@@ -26,6 +26,9 @@ package struct CSVSource: ImportSource {
     private struct Column {
         let name: String
         var type: ColumnType?
+
+        /// Whether the name has these bytes; Unicode equivalence is not enough.
+        func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
     }
 
     package let identity: ImportIdentity
@@ -77,7 +80,7 @@ package struct CSVSource: ImportSource {
             columns.append(Column(name: name))
         }
         for (name, type) in options.types {
-            guard let index = columns.firstIndex(where: { $0.name == name }) else {
+            guard let index = columns.firstIndex(where: { $0.isNamed(name) }) else {
                 throw .usage(
                     "--types names the column \(name.shortened), and \(path) has "
                         + columns.map(\.name).joined(separator: ", ").shortened)
@@ -130,7 +133,7 @@ package struct CSVSource: ImportSource {
         for index in columns.indices where columns[index].type == nil {
             let type = evidence[index].type
             // Ids are integers or texts.
-            let isID = columns[index].name == options.idName
+            let isID = columns[index].isNamed(options.idName)
             columns[index].type = isID && type != .integer ? .text : type
         }
     }

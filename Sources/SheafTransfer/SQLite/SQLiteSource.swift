@@ -4,8 +4,8 @@ package import SheafDocument
 /// The rows of a table of a SQLite database, each of which becomes a document.
 ///
 /// A table with row ids is read in their order, any other in the order of its primary key.
-/// `ImportPosition.offset` is the distance of the last row id from the least one plus 1, or else the
-/// number of rows read.
+/// `ImportPosition.offset` is the distance of the last row id from the least one plus 1, or else
+/// the number of rows read.
 package struct SQLiteSource: ImportSource {
     private let table: SQLiteTable
     private let database: SQLiteDatabase
