@@ -191,7 +191,8 @@ enum ExportCommand {
             return
         }
         meter.clear()
-        for note in outcome.notes { output.print(note: TerminalText.visible(note)) }
+        // Without a file, nothing but rows is printed.
+        for note in outcome.notes where task.file != nil { output.print(note: TerminalText.visible(note)) }
         if let path = task.file {
             output.printError(
                 "wrote \(Quantity.count(outcome.rowCount, "row")) to "

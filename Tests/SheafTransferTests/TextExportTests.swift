@@ -78,6 +78,31 @@ import Testing
         #expect(try fixture.text(.csv, of: "c") == lines.joined(separator: "\r\n"))
     }
 
+    @Test func `a note has the options with which an import gives the same documents`() async throws
+    {
+        let fixture = try await ExportFixture([
+            ("c", ["_id": "1", "a": "007", "b": "x", "c": [1], "d": 1, "e": 1, "f": .null]),
+            ("c", ["_id": "2", "a": "", "b": "1", "c": ["k": 1], "d": 2.5, "e": 2]),
+        ])
+        let notes = try fixture.read { queries, _ in
+            let source = try RowSource(.collection("c"), queries, queries.snapshot())
+            return try ExportRun().write(source, as: .csv, to: ByteSink().stream).notes
+        }
+        #expect(
+            notes == [
+                "to get the same documents, import the file with --null null --types "
+                    + "'_id=text,a=text,c=json,d=json'"
+            ])
+        let copy = try ImportFixture()
+        var csv = CSVOptions()
+        csv.null = "null"
+        csv.types = [("_id", .text), ("a", .text), ("c", .json), ("d", .json)]
+        #expect(try copy.run(text: try fixture.text(.csv, of: "c"), .csv, csv).badRows == [])
+        #expect(
+            try copy.documents().map { Value.object($0).json + "\n" }.joined()
+                == fixture.text(.jsonl, of: "c"))
+    }
+
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `each document is a row of a Markdown table`(seed: UInt64) async throws {
         var random = RandomDocuments(seed: seed)

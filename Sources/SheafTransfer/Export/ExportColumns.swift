@@ -35,6 +35,8 @@ struct ExportColumns {
         /// The bytes of the name, since equal strings may differ in their bytes.
         fileprivate let spelling: [UInt8]
         fileprivate(set) var kinds: Kinds = []
+        /// Whether an import of CSV takes a string of the column for text in any case.
+        fileprivate(set) var hasPlainText = false
     }
 
     private(set) var all: [Column] = []
@@ -74,6 +76,11 @@ struct ExportColumns {
                 guesses[index] = number
             }
             all[number].kinds.insert(Kinds(field.value))
+            if !all[number].hasPlainText, case .string(let text) = field.value,
+                !CSVCells.isAmbiguous(text)
+            {
+                all[number].hasPlainText = true
+            }
         }
     }
 

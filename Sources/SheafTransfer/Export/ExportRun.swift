@@ -27,7 +27,7 @@ package struct ExportRun {
             throw .usage("a SQLite database is written to a file; name FILE")
         }
         let text = TextExport(source: source, stream: stream, progress: progress)
-        return Outcome(rowCount: try text.run(format))
+        return try text.run(format)
     }
 
     /// Writes rows to a file; on an error, there is no new file.

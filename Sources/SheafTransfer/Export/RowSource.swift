@@ -77,10 +77,12 @@ package struct RowSource {
         switch content {
         case .collection(let name):
             let names = snapshot.names
+            let texts = JSONNames(names, idName: Row.idName)
             try scan(name) { (document) throws(ExportError) in
                 do throws(Malformed) {
                     try writer.write(
-                        document.fields, id: document.id, idName: Row.idName, names)
+                        document.fields, id: try DocumentID.id(of: document.id),
+                        idName: Row.idName, texts, names)
                 } catch {
                     throw .store(damage(error, at: document.position))
                 }

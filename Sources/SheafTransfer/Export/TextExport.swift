@@ -7,13 +7,13 @@ struct TextExport {
     /// The function called with the number of rows read, and of those written.
     let progress: ExportProgress
 
-    /// Writes all rows; returns their number.
-    func run(_ format: ExportFormat) throws(ExportError) -> Int {
+    /// Writes all rows.
+    func run(_ format: ExportFormat) throws(ExportError) -> ExportRun.Outcome {
         switch format {
-        case .jsonl: try writeLines()
-        case .json: try writeArray()
+        case .jsonl: ExportRun.Outcome(rowCount: try writeLines())
+        case .json: ExportRun.Outcome(rowCount: try writeArray())
         case .csv: try writeCSV()
-        case .markdown: try writeMarkdown()
+        case .markdown: ExportRun.Outcome(rowCount: try writeMarkdown())
         case .sqlite: preconditionFailure("A database is not a text.")
         }
     }
@@ -48,11 +48,13 @@ struct TextExport {
         return count
     }
 
-    private func writeCSV() throws(ExportError) -> Int {
+    private func writeCSV() throws(ExportError) -> ExportRun.Outcome {
         let columns = try ExportColumns(of: source, progress)
         var buffer: [UInt8] = []
         var count = 0
-        guard !columns.all.isEmpty else { return columns.rowCount }
+        guard !columns.all.isEmpty else {
+            return ExportRun.Outcome(rowCount: columns.rowCount)
+        }
         CSVCells.append(names: columns.all.map(\.name), to: &buffer)
         try source.forEachObject { (row) throws(ExportError) in
             for (index, column) in columns.all.enumerated() {
@@ -65,7 +67,11 @@ struct TextExport {
             try stream.sendIfFull(&buffer)
         }
         try stream.sendAll(&buffer)
-        return count
+        var outcome = ExportRun.Outcome(rowCount: count)
+        if source.hasUniqueIDs, let options = columns.csvImportOptions {
+            outcome.notes.append("to get the same documents, import the file with " + options)
+        }
+        return outcome
     }
 
     private func writeMarkdown() throws(ExportError) -> Int {
