@@ -5,7 +5,8 @@ import Testing
 
 /// Documents that are encoded before their stamp is known.
 @Suite struct NewDocumentEncoderTests {
-    private let stamp = Stamp(HybridTime(milliseconds: 1_700_000_000_000, counter: 3), Site(rawValue: 0xABCD))
+    private let stamp = Stamp(
+        HybridTime(milliseconds: 1_700_000_000_000, counter: 3), Site(rawValue: 0xABCD))
 
     /// Returns the last document of an encoder with the stamp.
     private func document(_ encoder: borrowing NewDocumentEncoder) -> [UInt8] {
@@ -127,9 +128,10 @@ import Testing
                 default: bytes.insert(contentsOf: "{[\"\\,:}]".utf8, at: index)
                 }
             }
-            let isValid = (try? Value(jsonBytes: bytes)).map { value in
-                if case .object = value { true } else { false }
-            } ?? false
+            let isValid =
+                (try? Value(jsonBytes: bytes)).map { value in
+                    if case .object = value { true } else { false }
+                } ?? false
             let isEncoded = bytes.withUnsafeBytes { bytes in
                 do {
                     _ = try encoder.encode(json: bytes, idName: Array("_id".utf8), NameTable())

@@ -44,7 +44,8 @@ import Testing
             #expect(bytes.withUnsafeBytes { StoreKey($0) } == key, "\(name)")
         }
         for wrong: [UInt8] in [
-            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [10], [10, 1, 2], [1, 0], [2, 0], [3, 0, 0, 0],
+            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [10], [10, 1, 2], [1, 0], [2, 0],
+            [3, 0, 0, 0],
             [0x10, 0, 0],
         ] {
             #expect(wrong.withUnsafeBytes { StoreKey($0) } == nil, "\(wrong)")

@@ -37,7 +37,8 @@ import Testing
     @Test func `the format is found by name and content, or given`() throws {
         let object = "{\"_id\":1,\"a\":\"x\"}"
         for (name, text) in [
-            ("a.jsonl", object), ("a.ndjson", object), ("a.json", "[\(object)]"), ("b.json", object),
+            ("a.jsonl", object), ("a.ndjson", object), ("a.json", "[\(object)]"),
+            ("b.json", object),
             ("a.csv", "_id,a\n1,x\n"), ("a.tsv", "_id\ta\n1\tx\n"), ("plain", object + "\n"),
             ("plain2", "[\n\(object)]"), ("plain3", "{\n\"_id\":1,\n\"a\":\"x\"}"),
             ("plain4", "_id;a\n1;x"),
@@ -184,6 +185,45 @@ import Testing
         #expect(vans.lines.last?.hasPrefix("imported 2 documents into vans") == true)
         #expect(try run(restored, "--resume", "--strict").status == 1)
         #expect(try rows().count == 2)
+    }
+
+    @Test func `standard input continues when it is read again from its beginning`() throws {
+        let path = try file("a.jsonl", "{\"n\":1}\nx\n{\"n\":2}\n{\"n\":3}\n")
+        func piped(_ words: String) throws -> ToolRun {
+            try ToolRun(script: "cat '\(path)' | \"$0\" import '\(store)' cars - \(words)")
+        }
+        #expect(try piped("--strict").errors.contains("sheaf: standard input, line 2: column 1"))
+        #expect(try rows().count == 1)
+        #expect(try piped("").errors.contains("an import of - into cars was interrupted"))
+        let last = try piped("--resume")
+        #expect(last.lines.last?.hasPrefix("imported 2 documents into cars in") == true)
+        #expect(try rows().count == 3)
+        let shorter = try ToolRun(
+            script: "printf '{}' | \"$0\" import '\(store)' cars - --resume")
+        #expect(shorter.status == 1)
+    }
+
+    @Test func `imported documents are indexed, deleted and evicted like others`() throws {
+        let path = try file("a.jsonl", "{\"_id\":1,\"a\":5}\n{\"_id\":2,\"a\":6}\n")
+        #expect(try run(path).status == 0)
+        func query(_ statement: String) throws -> [String] {
+            try ToolRun(["query", store, statement, "--mode=json"]).lines
+        }
+        _ = try query("CREATE INDEX by_a ON cars (a)")
+        let more = try file("b.jsonl", "{\"_id\":3,\"a\":6}\n{\"_id\":4,\"a\":7}\n")
+        #expect(try run(more).status == 0)
+        #expect(
+            try query("SELECT * FROM cars WHERE a = 6") == [
+                "{\"_id\":2,\"a\":6}", "{\"_id\":3,\"a\":6}",
+            ])
+        for removal in ["DELETE FROM cars", "EVICT FROM cars"] {
+            _ = try query(removal)
+            #expect(try rows().isEmpty)
+            #expect(try run(path).status == 0 && run(more).status == 0)
+            #expect(try rows().count == 4, "\(removal)")
+            #expect(try query("SELECT * FROM cars WHERE a = 6").count == 2)
+            #expect(try ToolRun(["verify", store]).status == 0)
+        }
     }
 
     @Test func `a store in use is refused, and so is a directory with other files`() throws {

@@ -153,6 +153,57 @@ import Testing
         #expect(report.badRows.first?.reason.contains("may have 5242880 bytes") == true)
     }
 
+    @Test func `rows of several batches are imported once, and repeated ids are found`() throws {
+        let count = ImportBatch.maximumRows * 2 + 5
+        let fixture = try ImportFixture()
+        let rows = (1...count).map { "{\"_id\":\"\($0)\",\"n\":\($0)}" }
+        let report = try fixture.run(text: rows.joined(separator: "\n"), .jsonl)
+        #expect(report.importedCount == UInt64(count))
+        #expect(report.position == ImportPosition(offset: report.end ?? 0, row: UInt64(count + 1)))
+        let found = Set(try fixture.documents().compactMap { $0["n"] })
+        #expect(found.count == count)
+        // The repeated row is in the next batch, whose predecessor may wait for its flush.
+        for conflict in [DocumentChange.Conflict.fail, .doNothing] {
+            let other = try ImportFixture()
+            var options = ImportOptions()
+            options.conflict = conflict
+            let text = (rows + rows.prefix(3)).joined(separator: "\n")
+            guard conflict == .fail else {
+                let report = try other.run(text: text, .jsonl, CSVOptions(), options)
+                #expect(report.importedCount == UInt64(count) && report.skippedCount == 3)
+                continue
+            }
+            let error = #expect(throws: ImportError.self) {
+                try other.run(text: text, .jsonl, CSVOptions(), options)
+            }
+            guard case .source(let message)? = error else { continue }
+            #expect(message.hasPrefix("text, line \(count + 1): there is a document with"))
+            #expect(
+                message.hasSuffix(
+                    "; rows up to line \(ImportBatch.maximumRows * 2) were imported, and --resume "
+                        + "continues after them"))
+        }
+    }
+
+    @Test func `generated ids sort in the order of the rows`() throws {
+        let fixture = try ImportFixture()
+        for first in [1, 1_000] {
+            let rows = (first..<first + 600).map { "{\"n\":\($0)}" }
+            _ = try fixture.run(text: rows.joined(separator: "\n"), .jsonl)
+        }
+        let documents = try fixture.documents()
+        #expect(
+            documents.compactMap { $0["n"] }
+                == (Array(1..<601) + Array(1_000..<1_600)).map { .integer(Int64($0)) })
+        for document in documents {
+            guard case .string(let id)? = document["_id"] else {
+                Issue.record("an id is no string")
+                break
+            }
+            #expect(id.utf8.count == 32)
+        }
+    }
+
     @Test func `attachment tokens are imported as tokens`() throws {
         let fixture = try ImportFixture()
         let id = String(repeating: "ab", count: 32)

@@ -2,8 +2,9 @@ import SheafBytes
 
 /// Encoding of JSON without intermediate values, as `EntryWriter.writeFields` encodes objects.
 ///
-/// All fields have the stamp of the root, and so no reference. Objects in arrays are registers,
-/// all others are maps. Attachment tokens become maps: the caller encodes documents that may contain one as objects.
+/// All fields have the stamp of the root, and so no reference. Objects in arrays are registers, all
+/// others are maps. Attachment tokens become maps, too: the caller encodes documents that may
+/// contain one as objects.
 extension JSONReader {
     /// Encodes the fields of an object; returns the value of the field `idName`, which is left out.
     mutating func encodeFields(

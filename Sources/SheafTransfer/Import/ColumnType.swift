@@ -30,7 +30,7 @@ package enum ColumnType: String, CaseIterable, Sendable {
     }
 }
 
-/// What the fields of a column have in common.
+/// The types that all fields of a column permit.
 package struct ColumnEvidence: Sendable {
     private var isEmpty = true
     private var isInteger = true

@@ -9,7 +9,7 @@ package struct ImportBatch: ~Copyable {
     package static let maximumRows = 8_192
     package static let maximumBytes = 4 << 20
 
-    /// What applies to all batches of an import.
+    /// The settings of all batches of an import.
     struct Settings: Sendable {
         /// The number of the collection, which the transaction corrects if it differs.
         let collection: UInt16

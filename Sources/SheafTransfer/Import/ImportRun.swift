@@ -16,11 +16,11 @@ package struct ImportTarget: Sendable {
     }
 }
 
-/// What an import does with rows.
+/// The treatment of rows by an import.
 package struct ImportOptions: Sendable {
     /// The name of the field that becomes the `_id`.
     package var idName = "_id"
-    /// What happens to a row whose id a document has already.
+    /// The treatment of a row whose id a document has already.
     package var conflict = DocumentChange.Conflict.fail
     /// Maximum number of bad rows; one more ends the import.
     package var badRowLimit = UInt64.max

@@ -4,7 +4,7 @@ package import SheafDocument
 ///
 /// `ImportRun` calls `read` on a thread of its own, while another thread writes earlier batches.
 package protocol ImportSource {
-    /// What an import must find unchanged when it continues.
+    /// The identity of the source, which a continued import compares.
     var identity: ImportIdentity { get }
     /// The offset at the end, in units of `ImportPosition.offset`; nil if it is unknown.
     var end: UInt64? { get }
@@ -16,7 +16,7 @@ package protocol ImportSource {
     mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool
 }
 
-/// What identifies a source: a continued import must have the same one.
+/// The identity of a source: a continued import must have the same one.
 package struct ImportIdentity: Hashable, Sendable {
     /// The name without its directory; `-` is standard input.
     package let name: String

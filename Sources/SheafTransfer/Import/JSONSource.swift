@@ -8,7 +8,7 @@ package struct JSONSource: ImportSource {
     package let identity: ImportIdentity
     private let input: InputBuffer
     private var line: UInt64 = 1
-    /// What precedes the next element; not known before the first byte is read.
+    /// The bytes that precede the next element; unknown before the first byte is read.
     private var phase = Phase.beginning
 
     private enum Phase {

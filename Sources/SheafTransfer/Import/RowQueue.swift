@@ -74,7 +74,8 @@ final class RowQueue: Sendable {
 
     /// Removes and returns the next batch, once there is one; nil at the end.
     ///
-    /// Throws the error of the source after the batches that precede it. Returns nil after `cancel`.
+    /// Throws the error of the source after the batches that precede it. Returns nil after
+    /// `cancel`.
     func next() throws(ImportError) -> ImportedRows? {
         defer { state.broadcast() }
         return try state.wait(while: { $0.batches.isEmpty && !$0.isEnded && !$0.isCancelled }) {
