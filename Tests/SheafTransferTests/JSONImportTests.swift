@@ -167,7 +167,7 @@ import Testing
             let other = try ImportFixture()
             var options = ImportOptions()
             options.conflict = conflict
-            let text = (rows + rows.prefix(3)).joined(separator: "\n")
+            let text = (rows + rows.suffix(8).prefix(3)).joined(separator: "\n")
             guard conflict == .fail else {
                 let report = try other.run(text: text, .jsonl, CSVOptions(), options)
                 #expect(report.importedCount == UInt64(count) && report.skippedCount == 3)
