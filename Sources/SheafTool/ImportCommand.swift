@@ -114,10 +114,12 @@ enum ImportCommand {
         }
         // Threads of the store inherit the mask of signals.
         let signals = try StopSignals()
-        let log = try onStore(at: path) { () throws(StorageError) in try LogStore.open(at: path) }
+        let log = try onStore(at: path) { () throws(StorageError) in
+            try ImportTarget.openLog(at: path)
+        }
         let isNew = log.snapshot().commit == 0
         if isNew { output.printError("created the store \(TerminalText.visible(path))") }
-        let code: ExitCode
+        let report: ImportReport
         do throws(ToolError) {
             let target = try target(log, collection, at: path)
             let run: ImportRun
@@ -126,13 +128,18 @@ enum ImportCommand {
             } catch {
                 throw ToolError(error)
             }
-            code = try self.run(run, target, file, signals, output)
+            report = try self.run(run, target, arguments.operands[2], signals, output)
         } catch {
             try? log.close()
             throw error
         }
-        try onStore(at: path) { () throws(StorageError) in try log.close() }
-        return code
+        try onStore(at: path) { () throws(StorageError) in
+            try ImportTarget.close(log, after: report.importedCount)
+        }
+        let isComplete =
+            !report.isStopped && !report.isInterrupted
+            && report.badRowCount + report.earlierBadRowCount == 0
+        return isComplete ? .ok : .failed
     }
 
     private static func target(
@@ -148,8 +155,8 @@ enum ImportCommand {
     /// Runs an import; `rowNoun` is the unit in which the numbers of bad rows count.
     static func run(
         _ run: ImportRun, _ target: ImportTarget, _ file: String, _ signals: StopSignals,
-        _ output: Output, rowNoun: String = "line"
-    ) throws(ToolError) -> ExitCode {
+        _ output: Output
+    ) throws(ToolError) -> ImportReport {
         let interrupt = run.interruption
         do throws(ThreadRefused) {
             _ = try Thread(name: "sheaf-stop") {
@@ -169,10 +176,7 @@ enum ImportCommand {
         }
         printer.clear()
         printer.finish(report)
-        let isComplete =
-            !report.isStopped && !report.isInterrupted
-            && report.badRowCount + report.earlierBadRowCount == 0
-        return isComplete ? .ok : .failed
+        return report
     }
 
     // MARK: Options

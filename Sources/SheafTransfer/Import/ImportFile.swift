@@ -55,21 +55,36 @@ package enum ImportFile {
     }
 }
 
-/// A temporary copy of a stream; the system removes it when it is closed.
+/// A temporary copy of a stream, which two readers can read.
+///
+/// The file has no name once it is open, so it also disappears with a process that is killed.
 private final class SpooledInput {
-    private let path: String
     private let name: String
+    /// Descriptors of the file that no reader owns.
+    private var descriptors: [Int32] = []
 
     init(_ input: InputBuffer) throws(ImportError) {
         name = input.path
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(directory)/sheaf-import-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
-        path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
         guard descriptor >= 0 else { throw Self.failure(directory) }
         defer { close(descriptor) }
+        // Each reader needs an offset of its own.
+        for _ in 0..<2 {
+            #if canImport(Darwin)
+                let reader = Darwin.open(template, O_RDONLY | O_CLOEXEC)
+            #elseif canImport(Musl)
+                let reader = Musl.open(template, O_RDONLY | O_CLOEXEC)
+            #else
+                let reader = Glibc.open(template, O_RDONLY | O_CLOEXEC)
+            #endif
+            if reader >= 0 { descriptors.append(reader) }
+        }
+        unlink(template)
+        guard descriptors.count == 2 else { throw Self.failure(directory) }
         while true {
-            try Self.write(input.bytes, to: descriptor, path)
+            try Self.write(input.bytes, to: descriptor, directory)
             input.consume(input.bytes.count)
             guard !input.isAtEnd else { break }
             try input.fill()
@@ -77,18 +92,14 @@ private final class SpooledInput {
     }
 
     deinit {
-        unlink(path)
+        for descriptor in descriptors { close(descriptor) }
     }
 
+    /// Returns one of the two readers.
     func open() throws(ImportError) -> InputBuffer {
-        #if canImport(Darwin)
-            let descriptor = Darwin.open(path, O_RDONLY | O_CLOEXEC)
-        #elseif canImport(Musl)
-            let descriptor = Musl.open(path, O_RDONLY | O_CLOEXEC)
-        #else
-            let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        #endif
-        guard descriptor >= 0 else { throw Self.failure(path) }
+        guard let descriptor = descriptors.popLast() else {
+            preconditionFailure("A copy has two readers.")
+        }
         // The stream was checked before, and lacks a byte order mark now.
         return try InputBuffer(descriptor: descriptor, path: name)
     }

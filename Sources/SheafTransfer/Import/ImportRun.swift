@@ -1,20 +1,9 @@
 import SheafBytes
 package import SheafDocument
 package import SheafEngine
-package import SheafStatements
-package import SheafStorage
+import SheafStatements
+import SheafStorage
 import SheafSystem
-
-/// The store and the collection that an import writes to.
-package struct ImportTarget: Sendable {
-    package let log: LogStore
-    package let queries: QueryEngine
-    package let collection: String
-
-    package init(_ log: LogStore, _ queries: QueryEngine, collection: String) {
-        (self.log, self.queries, self.collection) = (log, queries, collection)
-    }
-}
 
 /// The treatment of rows by an import.
 package struct ImportOptions: Sendable {

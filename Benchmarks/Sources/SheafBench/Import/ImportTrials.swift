@@ -56,12 +56,12 @@ final class SheafImportTrial: Trial {
         defer { folder.remove() }
         let start = now()
         let source = try ImportFile.open(file.path, nil, CSVOptions())
-        let log = try LogStore.open(at: folder.path)
+        let log = try ImportTarget.openLog(at: folder.path)
         let target = ImportTarget(
             log, try QueryEngine(opening: log.engine), collection: "cars")
         let report = try ImportRun(source, into: target, ImportOptions()).run()
         let elapsed = seconds(since: start)
-        try log.close()
+        try ImportTarget.close(log, after: report.importedCount)
         guard report.importedCount == UInt64(file.count), report.badRowCount == 0 else {
             throw StoreFailure(description: "\(report.importedCount) rows were imported")
         }
