@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct UsageTests {
     private let commands = [
-        "query", "log", "show", "verify", "salvage", "stats", "compact", "peer serve",
+        "query", "import", "log", "show", "verify", "salvage", "stats", "compact", "peer serve",
         "peer connect", "peer list", "peer execute", "sync status", "explain-sync", "keygen",
         "grant", "demo",
     ]

@@ -63,6 +63,22 @@ package struct FreshDocuments: Sendable {
         return document(low)
     }
 
+    /// Calls `body` with the index of each of the sorted rows that has the key of a document.
+    func forEachCommon(with rows: [NewDocuments.Row], _ body: (Int) -> Void) {
+        guard let first = keys.first, let last = rows.last,
+            !Self.precedes(last.key.bytes, first.bytes)
+        else { return }
+        // Both are sorted, so one pass is faster than a search for each key.
+        var position = 0
+        for index in rows.indices {
+            while position < keys.count,
+                Self.precedes(keys[position].bytes, rows[index].key.bytes)
+            { position += 1 }
+            guard position < keys.count else { return }
+            if keys[position] == rows[index].key { body(index) }
+        }
+    }
+
     /// Returns the document at an index as the log stores it.
     package func document(_ index: Int) -> StoredDocument {
         StoredDocument(

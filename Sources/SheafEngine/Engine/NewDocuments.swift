@@ -159,15 +159,16 @@ extension DocumentTransaction {
     ) throws(EngineError) -> [Int] {
         // A shorter document passes the limits with all of its names spelled out.
         let checked = min(maximumLength, largeDocumentLength, EncodedDocument.maximumLength) / 32
-        let hasPending = !pending.isEmpty
         let mayExist = !isFree(documents.rows)
+        var isPending: Set<Int> = []
+        pending.forEachPending(of: documents.rows) { isPending.insert($0) }
         var others: [Int] = []
         for index in documents.rows.indices {
             let isNew =
                 !documents.rows[index].mayHaveTokens
                 && documents.rows[index].state.count <= checked && !documents.isDuplicate(index)
                 && !(mayExist && contains(documents.rows[index].key))
-                && !(hasPending && pending[documents.rows[index].key] != nil)
+                && (isPending.isEmpty || !isPending.contains(index))
             documents.rows[index].isNew = isNew
             if !isNew { others.append(index) }
         }

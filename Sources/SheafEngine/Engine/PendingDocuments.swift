@@ -54,6 +54,14 @@ package struct PendingDocuments: Sendable {
     /// The pending state of a document; nil if the newest snapshot has its current state.
     package subscript(bytes: [UInt8]) -> Entry? { isEmpty ? nil : self[DocumentKey(bytes)] }
 
+    /// Calls `body` with the index of each of the sorted rows whose document is pending.
+    func forEachPending(of rows: [NewDocuments.Row], _ body: (Int) -> Void) {
+        if !entries.isEmpty {
+            for index in rows.indices where entries[rows[index].key] != nil { body(index) }
+        }
+        for run in fresh { run.documents.forEachCommon(with: rows, body) }
+    }
+
     /// Records a change of the current transaction; returns the entry that it replaces.
     mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)

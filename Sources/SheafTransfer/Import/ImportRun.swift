@@ -63,12 +63,15 @@ package final class ImportRun {
     private var hasProgress: Bool
     private var report = ImportReport()
     private let rows = RowQueue()
-    private var flushes: [Flush] = []
+    /// The commits that may not be durable yet, oldest first.
+    private var flushes: [(byteCount: Int, flush: Flush)] = []
 
     /// The result of a flush; nil before it has ended.
     private typealias Flush = Monitor<Result<CommitID, StorageError>?>
-    /// Number of commits that may wait for their flush.
-    private static let maximumFlushes = 2
+    /// Total length of the commits that wait for their flush, beyond which no commit is added.
+    ///
+    /// One flush makes all of them durable, so a slow disk gets fewer and longer ones.
+    private static let maximumUnflushed = 16 << 20
 
     /// Prepares an import; throws if it cannot begin or continue.
     package init(
@@ -119,8 +122,7 @@ package final class ImportRun {
             if report.isStopped { break }
         }
         report.isInterrupted = rows.isCancelled
-        for flush in flushes { try wait(for: flush) }
-        flushes = []
+        while !flushes.isEmpty { try waitForFlush() }
         return report
     }
 
@@ -141,7 +143,9 @@ package final class ImportRun {
 
     /// Writes rows and the position after them in one commit, whose flush may end later.
     private func write(_ batch: ImportedRows) throws(ImportError) {
-        while flushes.count >= Self.maximumFlushes { try wait(for: flushes.removeFirst()) }
+        while flushes.reduce(0, { $0 + $1.byteCount }) > Self.maximumUnflushed {
+            try waitForFlush()
+        }
         var writer = RowWriter(target, options, batch)
         writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
         var progress = progress
@@ -175,11 +179,12 @@ package final class ImportRun {
             flush.withLock { $0 = result }
             flush.broadcast()
         }
-        flushes.append(flush)
+        flushes.append((batch.documents.byteCount, flush))
     }
 
-    private func wait(for flush: Flush) throws(ImportError) {
-        let result = flush.wait(while: { $0 == nil }, then: { $0 })
+    /// Waits until the oldest commit is durable.
+    private func waitForFlush() throws(ImportError) {
+        let result = flushes.removeFirst().flush.wait(while: { $0 == nil }, then: { $0 })
         do throws(StorageError) {
             _ = try result?.get()
         } catch {
