@@ -192,7 +192,9 @@ enum ExportCommand {
         }
         meter.clear()
         // Without a file, nothing but rows is printed.
-        for note in outcome.notes where task.file != nil { output.print(note: TerminalText.visible(note)) }
+        for note in outcome.notes where task.file != nil {
+            output.print(note: TerminalText.visible(note))
+        }
         if let path = task.file {
             output.printError(
                 "wrote \(Quantity.count(outcome.rowCount, "row")) to "

@@ -37,7 +37,9 @@ extension ImportCommand {
             throw error
         }
         meter.clear()
-        try onStore(at: path) { () throws(StorageError) in try log.close() }
+        try onStore(at: path) { () throws(StorageError) in
+            try ImportTarget.close(log, after: UInt64(report.changedCount))
+        }
         let read = report.read
         let unchanged = read.documents + read.tombstones - report.changedCount
         output.write(
@@ -58,7 +60,9 @@ extension ImportCommand {
 
     /// Opens the store for writing; creates it if it is missing.
     static func openLog(at path: String, _ output: Output) throws(ToolError) -> LogStore {
-        let log = try onStore(at: path) { () throws(StorageError) in try LogStore.open(at: path) }
+        let log = try onStore(at: path) { () throws(StorageError) in
+            try ImportTarget.openLog(at: path)
+        }
         if log.snapshot().commit == 0 {
             output.printError("created the store \(TerminalText.visible(path))")
         }

@@ -40,40 +40,44 @@ extension ImportCommand {
         let signals = try StopSignals()
         let log = try openLog(at: path, output)
         var code = ExitCode.ok
+        var importedCount: UInt64 = 0
         do throws(ToolError) {
             let queries = try queries(log, at: path)
             for part in sqlite.parts where !signals.wait(milliseconds: 0) {
                 let target = ImportTarget(log, queries, collection: part.collection)
-                if try !run(part, of: sqlite, file, target, options, signals, output) {
-                    code = .failed
-                }
+                let report = try run(part, of: sqlite, file, target, options, signals, output)
+                guard let report else { continue }
+                importedCount += report.importedCount
+                if !report.isComplete { code = .failed }
             }
         } catch {
             try? log.close()
             throw error
         }
-        try onStore(at: path) { () throws(StorageError) in try log.close() }
+        try onStore(at: path) { () throws(StorageError) in
+            try ImportTarget.close(log, after: importedCount)
+        }
         return code
     }
 
-    /// Imports a table; returns whether all its rows were imported.
+    /// Imports a table; returns nil if an earlier import has finished it.
     private static func run(
         _ part: SQLiteImport.Part, of sqlite: SQLiteImport, _ file: String,
         _ target: ImportTarget, _ options: ImportOptions, _ signals: StopSignals, _ output: Output
-    ) throws(ToolError) -> Bool {
+    ) throws(ToolError) -> ImportReport? {
         if options.resumes, sqlite.parts.count > 1 {
             let isFinished = try onImport { () throws(ImportError) in
                 try SQLiteImport.isFinished(try sqlite.source(part), target)
             }
             if isFinished {
                 output.write("\(TerminalText.visible(part.collection)) had been imported before")
-                return true
+                return nil
             }
         }
         let run = try onImport { () throws(ImportError) in
             try ImportRun(try sqlite.source(part), into: target, options)
         }
-        return try self.run(run, target, file, signals, output, rowNoun: "row") == .ok
+        return try self.run(run, target, file, signals, output, rowNoun: "row")
     }
 
     private static func sqliteOptions(

@@ -128,7 +128,7 @@ enum ImportCommand {
             } catch {
                 throw ToolError(error)
             }
-            report = try self.run(run, target, arguments.operands[2], signals, output)
+            report = try self.run(run, target, file, signals, output)
         } catch {
             try? log.close()
             throw error
@@ -136,10 +136,7 @@ enum ImportCommand {
         try onStore(at: path) { () throws(StorageError) in
             try ImportTarget.close(log, after: report.importedCount)
         }
-        let isComplete =
-            !report.isStopped && !report.isInterrupted
-            && report.badRowCount + report.earlierBadRowCount == 0
-        return isComplete ? .ok : .failed
+        return report.isComplete ? .ok : .failed
     }
 
     private static func target(
@@ -155,7 +152,7 @@ enum ImportCommand {
     /// Runs an import; `rowNoun` is the unit in which the numbers of bad rows count.
     static func run(
         _ run: ImportRun, _ target: ImportTarget, _ file: String, _ signals: StopSignals,
-        _ output: Output
+        _ output: Output, rowNoun: String = "line"
     ) throws(ToolError) -> ImportReport {
         let interrupt = run.interruption
         do throws(ThreadRefused) {
@@ -260,6 +257,13 @@ enum ImportCommand {
         guard !collection.hasPrefix("system:") else {
             throw .usage("\(collection.shortened) is a system collection, which is read-only")
         }
+    }
+}
+
+extension ImportReport {
+    /// Whether all rows were imported.
+    var isComplete: Bool {
+        !isStopped && !isInterrupted && badRowCount + earlierBadRowCount == 0
     }
 }
 
