@@ -44,13 +44,14 @@ struct InterruptedImports {
     /// empty collection.
     func checkBeginning(_ identity: ImportIdentity) throws(ImportError) {
         let title =
-            "no import of \(identity.name.shortened) into \(target.collection.shortened) was "
+            "no import of \(ImportIdentity.shown(identity.name)) into "
+            + "\(target.collection.shortened) was "
             + "interrupted"
         let others = imports.values.filter { $0.collection == target.collection }
             .sorted { $0.source < $1.source }
         guard others.isEmpty else {
             let list = others.map {
-                "\($0.source.shortened) after line \($0.position.row - 1)"
+                "\(ImportIdentity.shown($0.source)) after line \($0.position.row - 1)"
             }
             throw .source(
                 title + ", but \(list.joined(separator: ", ").shortened): a file continues with "
@@ -68,14 +69,19 @@ struct InterruptedImports {
     /// Returns the error for an import that was interrupted before.
     static func question(_ progress: ImportProgress) -> ImportError {
         .source(
-            "an import of \(progress.source.shortened) into \(progress.collection.shortened) was "
-                + "interrupted after line \(progress.position.row - 1), with "
-                + "\(progress.importedCount) documents; --resume continues it, and --restart "
-                + "begins again")
+            "an import of \(ImportIdentity.shown(progress.source)) into "
+                + "\(progress.collection.shortened) was interrupted after line "
+                + "\(progress.position.row - 1); --resume continues it, and --restart begins again"
+        )
     }
 }
 
 extension ImportIdentity {
+    /// Returns the name of a source for messages.
+    static func shown(_ name: String) -> String {
+        name == InputBuffer.standardInput ? "standard input" : name.shortened
+    }
+
     /// Returns the hash that identifies an import of the source into a collection.
     func hash(into collection: String) -> UInt64 {
         var writer = ByteWriter(capacity: 256)

@@ -68,7 +68,8 @@ struct RowWriter {
     /// Returns the error of an import whose transaction failed, after the rows in `progress`.
     func failure(_ error: EngineError, in progress: ImportProgress) -> ImportError {
         guard let failedRow, !StoreError(error).isOfStore else { return ImportError(error) }
-        var text = "\(progress.source.shortened), line \(failedRow.row): \(failedRow.reason)"
+        let source = ImportIdentity.shown(progress.source)
+        var text = "\(source), line \(failedRow.row): \(failedRow.reason)"
         if case .exists = error {
             text +=
                 "; --on-conflict nothing keeps the document, --on-conflict update sets the fields "
