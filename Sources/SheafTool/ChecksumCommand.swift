@@ -39,7 +39,6 @@ enum ChecksumCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let checksum: StoreChecksum
         do throws(StoreError) {
             let snapshot = try QueryEngine(reading: reader).snapshot()

@@ -77,7 +77,6 @@ enum ExportCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        defer { reader.close() }
         let queries: QueryEngine
         do throws(StoreError) { queries = try QueryEngine(reading: reader) } catch {
             throw .statement(error, at: path)

@@ -48,7 +48,6 @@ struct ExportFixture {
         _ body: (QueryEngine, LogReader) throws -> Result
     ) throws -> Result {
         let reader = try LogReader.open(at: path)
-        defer { reader.close() }
         return try body(try QueryEngine(reading: reader), reader)
     }
 
