@@ -72,7 +72,7 @@ import Testing
         let steps = walks.split { $0.hasPrefix("### ") }.map {
             $0.count { $0.first?.isNumber == true }
         }
-        #expect(steps.dropFirst().count == 5)
+        #expect(steps.dropFirst().count == 4)
         #expect(steps.allSatisfy { $0 <= 10 })
     }
 
