@@ -3,9 +3,12 @@ import SheafBytes
 /// A document whose stamps ahead of the clock are replaced.
 ///
 /// The new stamps keep the order and are later than all others, so the visible content is the same.
-/// The version vector also covers the old stamps, so peers replace the old dots. The new sites are
-/// derived from the old ones, so two stores that repair the same document do not count its
-/// increments twice.
+/// The version vector also covers the old stamps, so peers replace the old dots.
+///
+/// Several stores may repair states of one document, even in the same millisecond. Each old stamp
+/// has a site of its own, derived from it: all stores agree on the site, so increments are not
+/// counted twice, and a new stamp never identifies two writes. With one site for all stamps of a
+/// store, the new time would depend on which other dots a state has.
 package struct RestampedDocument {
     package let bytes: [UInt8]
     /// The latest of the new times.
@@ -14,8 +17,13 @@ package struct RestampedDocument {
     package let count: Int
 
     /// Restamps a document; nil if none of its stamps is ahead.
+    ///
+    /// A document with more than `maximumSites` sites afterwards gets one new site for each old
+    /// one and millisecond, derived from all replaced stamps. Two stores that replace different
+    /// stamps of such a document then count increments twice.
     package init?(
-        _ bytes: UnsafeRawBufferPointer, at wallMilliseconds: UInt64, _ names: NameTable
+        _ bytes: UnsafeRawBufferPointer, at wallMilliseconds: UInt64, _ names: NameTable,
+        maximumSites: Int = EncodedDocument.maximumSites
     ) throws(DocumentError) {
         let (document, late, seen) = try onBytes { () throws(Malformed) in
             let document = try EncodedDocument(bytes)
@@ -23,24 +31,42 @@ package struct RestampedDocument {
             return (document, late, try document.header().vector())
         }
         guard !late.isEmpty else { return nil }
-        var vector = seen
         // A time in the next millisecond is later than all times that are not ahead.
         var clock = HybridClock(
             site: .initial,
             latest: HybridTime(
                 milliseconds: wallMilliseconds, counter: HybridTime.maximumCounter))
+        let isWide = late.count > maximumSites - seen.entries.count
+        let all = isWide ? Self.hash(of: late) : nil
         var changed: [Stamp: Stamp] = [:]
+        var added: [Site: HybridTime] = [:]
         for stamp in late {
             let time = try clock.next(at: wallMilliseconds).time
-            let site = stamp.site.replacement(seen.time(of: stamp.site))
+            let site =
+                all.map {
+                    stamp.site.replacement(
+                        inAll: $0, afterMilliseconds: time.milliseconds - wallMilliseconds)
+                } ?? stamp.site.replacement(stamp.time)
             changed[stamp] = Stamp(time, site)
-            vector.record(Stamp(time, site))
+            added[site] = time
         }
+        let entries = added.map { VersionVector.Entry(site: $0.key, time: $0.value) }
+            .sorted { $0.site < $1.site }
+        let vector = seen.joined(with: VersionVector(sorted: entries) ?? VersionVector())
         self.bytes = try onBytes { () throws(Malformed) in
             try Self.write(document, changed, vector, names)
         }
         latest = clock.latest
         count = late.count
+    }
+
+    private static func hash(of stamps: [Stamp]) -> UInt64 {
+        var writer = ByteWriter(capacity: 16 * stamps.count)
+        for stamp in stamps {
+            writer.write(stamp.site.rawValue)
+            writer.write(stamp.time.rawValue)
+        }
+        return writer.bytes.span.withUnsafeBytes { XXH3.hash64($0, seed: 0) }
     }
 
     private static func write(
@@ -73,8 +99,17 @@ extension Site {
     /// Returns the next site of a store, derived from its unique site and a time.
     package func following(_ time: HybridTime) -> Site { derived(from: time, seed: 0) }
 
-    /// Returns the site of stamps that replace those of this site up to a time; same in all stores.
+    /// Returns the site of the stamp that replaces that of this site and a time; same in all stores.
     func replacement(_ time: HybridTime) -> Site { derived(from: time, seed: 1) }
+
+    /// Returns the site of stamps that replace those of this site, for a hash of all replaced ones.
+    ///
+    /// The replacing stamps fill the millisecond `afterMilliseconds` after the time of the repair,
+    /// so two repairs use a site in disjoint ranges of time, or alike.
+    func replacement(inAll stamps: UInt64, afterMilliseconds: UInt64) -> Site {
+        derived(from: HybridTime(rawValue: stamps), seed: 5)
+            .derived(from: HybridTime(rawValue: afterMilliseconds), seed: 6)
+    }
 
     /// Returns the site for writes made and lost by this site in a pause; equal in all stores.
     ///

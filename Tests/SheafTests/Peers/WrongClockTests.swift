@@ -268,6 +268,33 @@ struct WrongClockTests {
         for number in 0..<3 { #expect(try scene.rows(number, Self.all) == before) }
     }
 
+    /// Repairs a car at the same millisecond in a store that lacks an earlier write to it.
+    @Test(arguments: [0, 1, 1_000] as [UInt64])
+    func `stores that repair different states of a document agree on it`(_ delay: UInt64) throws {
+        let scene = try DocumentScene(3)
+        for number in 1..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        scene.nodes[1].clock.advance(milliseconds: Self.year)
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red', 'n': 51})")
+        let wire = try scene.connect(0, 1)
+        try scene.write(0, ahead: Self.year + 1_000) {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'blue', 'n': 60})")
+            try scene.execute(0, "UPDATE cars SET n = 57 WHERE _id = 'a'")
+            try scene.run()
+        }
+        try scene.disconnect(wire)
+        let car = [#"{"_id":"a","color":"blue","n":57}"#]
+        for number in 0..<2 { #expect(try scene.rows(number, Self.all) == car) }
+        let wall = scene.nodes[0].clock.clock.wallMilliseconds()
+        try scene.repair(0)
+        scene.nodes[1].clock.setWall(milliseconds: wall + delay)
+        try scene.repair(1)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        for (left, right) in [(0, 2), (1, 2), (0, 1)] { try scene.connect(left, right) }
+        try scene.run()
+        for number in 0..<3 { #expect(try scene.rows(number, Self.all) == car) }
+    }
+
     // MARK: Any time
 
     @Test(
