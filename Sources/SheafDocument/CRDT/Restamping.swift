@@ -36,14 +36,14 @@ package struct RestampedDocument {
             site: .initial,
             latest: HybridTime(
                 milliseconds: wallMilliseconds, counter: HybridTime.maximumCounter))
-        let isWide = late.count > maximumSites - seen.entries.count
-        let all = isWide ? Self.hash(of: late) : nil
+        // Too many stamps for a site each share sites.
+        let shared = late.count > maximumSites - seen.entries.count ? Self.hash(of: late) : nil
         var changed: [Stamp: Stamp] = [:]
         var added: [Site: HybridTime] = [:]
         for stamp in late {
             let time = try clock.next(at: wallMilliseconds).time
             let site =
-                all.map {
+                shared.map {
                     stamp.site.replacement(
                         inAll: $0, afterMilliseconds: time.milliseconds - wallMilliseconds)
                 } ?? stamp.site.replacement(stamp.time)
@@ -99,7 +99,7 @@ extension Site {
     /// Returns the next site of a store, derived from its unique site and a time.
     package func following(_ time: HybridTime) -> Site { derived(from: time, seed: 0) }
 
-    /// Returns the site of the stamp that replaces that of this site and a time; same in all stores.
+    /// Returns the site of the stamp that replaces this site's stamp of a time; same in all stores.
     func replacement(_ time: HybridTime) -> Site { derived(from: time, seed: 1) }
 
     /// Returns the site of stamps that replace those of this site, for a hash of all replaced ones.
