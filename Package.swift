@@ -321,7 +321,10 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             name: "BenchHarness", dependencies: ["CBench"],
             path: "Benchmarks/Sources/BenchHarness", swiftSettings: settings),
         .testTarget(
-            name: "BenchHarnessTests", dependencies: ["BenchHarness", "SheafTestSupport"],
+            name: "BenchHarnessTests",
+            dependencies: [
+                "BenchHarness", "BenchWorkloads", "SheafDocument", "SheafQuery", "SheafTestSupport",
+            ],
             path: "Benchmarks/Tests/BenchHarnessTests", swiftSettings: settings),
 
         // Stores of keys and bytes: the log and the tree of Sheaf, and four other systems.
@@ -333,13 +336,22 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             ],
             path: "Benchmarks/Sources/BenchStores", swiftSettings: settings),
 
+        // The workloads of files, on Sheaf and on SQLite.
+        .target(
+            name: "BenchWorkloads",
+            dependencies: [
+                "BenchHarness", "BenchStores", "CSQLite", "Sheaf", "SheafBytes", "SheafDocument",
+                "SheafQuery", "SheafText",
+            ],
+            path: "Benchmarks/Sources/BenchWorkloads", swiftSettings: settings),
+
         // The workloads of documents and peers.
         .executableTarget(
             name: "sheaf-bench",
             dependencies: [
-                "BenchHarness", "BenchStores", "CLMDB", "CSQLite", "Sheaf", "SheafBytes",
-                "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStatements", "SheafStorage",
-                "SheafTransfer",
+                "BenchHarness", "BenchStores", "BenchWorkloads", "CLMDB", "CSQLite", "Sheaf",
+                "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStatements",
+                "SheafStorage", "SheafTransfer",
             ],
             path: "Benchmarks/Sources/SheafBench", swiftSettings: settings),
 

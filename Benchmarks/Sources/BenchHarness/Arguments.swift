@@ -2,13 +2,19 @@
 package struct BenchmarkArguments: Equatable {
     /// The action of a run.
     package enum Action: Equatable {
-        case measure, list, chart, table, help, version
+        case measure, check, list, chart, table, help, version
     }
 
     package var action = Action.measure
     /// Workloads, or cases as `WORKLOAD/CASE`; empty means all.
     package var names: [String] = []
+    /// The workload file of `run FILE`.
+    package var file: String?
     package var isJSON = false
+    /// The directory for charts of the figures.
+    package var plot: String?
+    /// Whether the rounds of the engine are profiled.
+    package var isProfiled = false
     package var isQuick = false
     package var rounds: Int?
     package var directory: String?
@@ -32,12 +38,14 @@ package struct BenchmarkArguments: Equatable {
     private static let maximumRounds = 1_000
     private static let options = [
         "--json", "--quick", "--rounds", "--directory", "--baseline", "--fail-over", "--list",
-        "--published", "--chart", "--table", "--help", "--version",
+        "--published", "--chart", "--table", "--plot", "--profile", "--check", "--help",
+        "--version",
     ]
 
     /// Parses the arguments after the program name.
     package init(parsing words: [String]) throws(Misuse) {
-        var rest = words[...]
+        let isRun = words.first == "run"
+        var rest = words[(isRun ? 1 : 0)...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("-") else {
                 names.append(word)
@@ -63,6 +71,9 @@ package struct BenchmarkArguments: Equatable {
             case "--directory": directory = try value("a path")
             case "--baseline": baseline = try value("a file")
             case "--fail-over": failOver = try Self.share(try value("a percentage"))
+            case "--plot": plot = try value("a directory")
+            case "--profile": isProfiled = true
+            case "--check": action = .check
             case "--published": names += PublishedGroup.all.flatMap(\.rows).map(\.path)
             case "--list": action = .list
             case "--chart": (action, results) = (.chart, try value("a file"))
@@ -77,6 +88,13 @@ package struct BenchmarkArguments: Equatable {
                 throw Misuse("\(option) takes no value")
             }
         }
+        if isRun {
+            guard names.count == 1 else {
+                throw Misuse("run requires one workload file, not \(names.count)")
+            }
+            file = names.removeLast()
+        }
+        guard action != .check || isRun else { throw Misuse("--check requires run FILE") }
         guard failOver == nil || baseline != nil else {
             throw Misuse("--fail-over requires --baseline FILE")
         }

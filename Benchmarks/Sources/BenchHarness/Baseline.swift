@@ -7,6 +7,9 @@ package struct Baseline {
     }
 
     private struct Value {
+        /// The conditions of the run, apart from the machine.
+        let conditions: [String: String]
+        let machine: String?
         let median: Double
         /// The range of the rounds; both ends are the median if the line has no range.
         let lowest: Double
@@ -35,9 +38,35 @@ package struct Baseline {
             else { throw Malformed(line: index + 1) }
             // A null value cannot be compared.
             guard let value = object.number("value") else { continue }
+            var conditions: [String: String] = [:]
+            for key in RunConditions.keys { conditions[key] = object.string(key) }
             values[Key(workload: workload, name: name, system: system)] = Value(
-                median: value, lowest: object.number("lowest") ?? value,
+                conditions: conditions, machine: object.string("machine"), median: value, lowest: object.number("lowest") ?? value,
                 highest: object.number("highest") ?? value)
+        }
+    }
+
+    /// An error for a run that cannot be compared with the baseline.
+    package struct Unlike: Error, Equatable, CustomStringConvertible {
+        package let description: String
+
+        fileprivate init(_ reason: String) {
+            description = "cannot compare with the baseline: \(reason)"
+        }
+    }
+
+    /// Refuses a comparison with a run of another kind; `names` are the figures of this run, as
+    /// WORKLOAD/FIGURE.
+    package func check(
+        _ run: RunConditions, names: Set<String>
+    ) throws(Unlike) {
+        let common = values.filter { names.contains("\($0.key.workload)/\($0.key.name)") }
+        guard !common.isEmpty else { throw Unlike("it has no figure of this run") }
+        let ordered = common.sorted { ($0.key.workload, $0.key.name) < ($1.key.workload, $1.key.name) }
+        for (key, value) in ordered {
+            if let reason = run.difference(from: value.conditions, machine: value.machine) {
+                throw Unlike("\(key.workload)/\(key.name) \(reason)")
+            }
         }
     }
 

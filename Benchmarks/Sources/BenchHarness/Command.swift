@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 
 /// The benchmark program: parses its arguments, measures, and prints the results.
@@ -8,7 +7,8 @@ package struct BenchmarkCommand {
         case success = 0
         case regression = 1
         case usage = 64
-        case badBaseline = 65
+        case badInput = 65
+        case profilerUnavailable = 69
         case systemFailed = 70
         case cannotWrite = 73
         case debugBuild = 78
@@ -16,9 +16,17 @@ package struct BenchmarkCommand {
 
     private let workloads: [Workload]
     private let version: String
+    /// Parses the text of a workload file; `path` is its name in errors.
+    private let load: (_ text: String, _ path: String, _ isQuick: Bool) throws -> LoadedWorkload
 
-    /// Creates a program that offers `workloads`; `version` is that of the measured package.
-    package init(_ workloads: [Workload], version: String) {
+    /// Creates a program that offers `workloads` and those of files.
+    ///
+    /// `version` is that of the measured package.
+    package init(
+        _ workloads: [Workload], version: String,
+        load: @escaping (_ text: String, _ path: String, _ isQuick: Bool) throws -> LoadedWorkload
+    ) {
+        self.load = load
         self.workloads = workloads
         self.version = version
     }
@@ -27,6 +35,7 @@ package struct BenchmarkCommand {
     package func run(_ words: [String]) async -> ExitCode {
         do {
             let arguments = try BenchmarkArguments(parsing: words)
+            if let file = arguments.file { return try await run(file, arguments) }
             let selection = try Selection(arguments.names, from: workloads)
             switch arguments.action {
             case .help: print(Self.help)
@@ -34,80 +43,74 @@ package struct BenchmarkCommand {
             case .list: list(selection)
             case .chart: print(PublishedChart.svg(try results(arguments)), terminator: "")
             case .table: PublishedTable.lines(try results(arguments)).forEach { print($0) }
-            case .measure: return try await measure(arguments, selection)
+            case .check, .measure:
+                guard Self.canMeasure() else { return .debugBuild }
+                let session = try MeasuringSession(arguments)
+                defer { session.close() }
+                return try await session.measure(selection.workloads)
             }
             return .success
         } catch let misuse as BenchmarkArguments.Misuse {
             let stop = misuse.description.hasSuffix("?") ? "" : "."
             Self.log("\(misuse.description)\(stop) See sheaf-bench --help.")
             return .usage
-        } catch let malformed as Baseline.Malformed {
-            Self.log("\(malformed)")
-            return .badBaseline
-        } catch let incomplete as PublishedResults.Incomplete {
-            Self.log("\(incomplete)")
-            return .badBaseline
+        } catch let malformed as LoadedWorkload.Malformed {
+            // Editors find the location at the start of the line.
+            Self.write("\(malformed)\n")
+            return .badInput
+        } catch let error as any Error & CustomStringConvertible where Self.isInput(error) {
+            Self.log("\(error)")
+            return .badInput
+        } catch let unavailable as PerfRecorder.Unavailable {
+            Self.log("\(unavailable)")
+            return .profilerUnavailable
         } catch {
             Self.log("\(error)")
             return .cannotWrite
         }
     }
 
+    /// Whether an error is one of the files that the run compares with or draws.
+    private static func isInput(_ error: any Error) -> Bool {
+        error is Baseline.Malformed || error is Baseline.Unlike
+            || error is PublishedResults.Incomplete
+    }
+
     private func results(_ arguments: BenchmarkArguments) throws -> PublishedResults {
         try PublishedResults(parsing: try Self.text(of: arguments.results ?? ""))
     }
 
-    private func measure(_ arguments: BenchmarkArguments, _ selection: Selection) async throws
-        -> ExitCode
-    {
-        guard Machine.isRelease else {
-            Self.log("Debug builds are not measured. Build with: swift build -c release")
-            return .debugBuild
+    /// Checks or measures the workload of a file.
+    private func run(
+        _ file: String, _ arguments: BenchmarkArguments
+    ) async throws -> ExitCode {
+        switch arguments.action {
+        case .help: print(Self.help)
+        case .version: print("sheaf-bench \(version)")
+        case .list, .chart, .table:
+            throw BenchmarkArguments.Misuse("run FILE cannot be combined with this option")
+        case .check:
+            let loaded = try load(try Self.text(of: file), file, arguments.isQuick)
+            loaded.summary.forEach { print($0) }
+        case .measure:
+            let loaded = try load(try Self.text(of: file), file, arguments.isQuick)
+            guard Self.canMeasure() else { return .debugBuild }
+            let session = try MeasuringSession(arguments, loaded)
+            defer { session.close() }
+            Self.log("seed: \(loaded.seed)")
+            let folder = try session.makeComparisonFolder()
+            let (workload, notes) = try await loaded.prepare(folder)
+            folder.remove()
+            for note in notes { Self.log(note) }
+            return try await session.measure([workload])
         }
-        let baseline = try arguments.baseline.map { try Baseline(parsing: try Self.text(of: $0)) }
-        let directories = try RunDirectories(directory: arguments.directory)
-        defer { directories.remove() }
-        let interruptions = directories.removeOnInterruption()
-        defer { interruptions.forEach { $0.cancel() } }
-
-        let machine = Machine.current().description(fileSystem: directories.fileSystem)
-        Self.log(machine)
-        Self.log("data: \(directories.description)")
-        for warning in directories.warnings { Self.log("WARNING: \(warning)") }
-
-        let scale = Scale(isQuick: arguments.isQuick, rounds: arguments.rounds)
-        let runner = Runner(
-            scale: scale, disk: directories.disk, memory: directories.memory, log: { Self.log($0) })
-        var figures: [Figure] = []
-        var hasFailures = false
-        for workload in selection.workloads {
-            for test in workload.cases {
-                let outcome = await runner.run(test, of: workload.name)
-                figures += outcome.figures
-                hasFailures = hasFailures || !outcome.failures.isEmpty
-                guard arguments.isJSON else { continue }
-                for figure in outcome.figures { print(figure.line(machine: machine).text) }
-                fflush(nil)
-            }
-        }
-        if !arguments.isJSON { Table.lines(figures).forEach { print($0) } }
-        let isWorse = compare(figures, baseline, failOver: arguments.failOver)
-        if hasFailures { return .systemFailed }
-        return isWorse ? .regression : .success
+        return .success
     }
 
-    /// Reports the changes since the baseline; returns whether one exceeds the limit.
-    private func compare(
-        _ figures: [Figure], _ baseline: Baseline?, failOver: Double?
-    ) -> Bool {
-        guard let baseline else { return false }
-        let changes = baseline.changes(to: figures)
-        Self.log("\(changes.count) figures of \(Figure.engine) are in the baseline.")
-        for change in changes { Self.log("  \(change)") }
-        guard let failOver else { return false }
-        let regressions = changes.filter { $0.isRegression(beyond: failOver) }
-        for regression in regressions { Self.log("REGRESSION \(regression)") }
-        return !regressions.isEmpty
+    private static func canMeasure() -> Bool {
+        guard !Machine.isRelease else { return true }
+        log("Debug builds are not measured. Build with: swift build -c release")
+        return false
     }
 
     private func list(_ selection: Selection) {
@@ -123,25 +126,22 @@ package struct BenchmarkCommand {
         }
     }
 
-    private static func log(_ message: String) {
-        let line = Array("sheaf-bench: \(message)\n".utf8)
-        // A write error is ignored, because there is nowhere left to report it.
-        _ = write(STDERR_FILENO, line, line.count)
+    static func log(_ message: String) {
+        write("sheaf-bench: \(message)\n")
     }
 
-    private static func text(of path: String) throws -> String {
-        guard let file = fopen(path, "r") else {
-            throw BenchmarkArguments.Misuse(
-                "cannot read \(path): \(String(cString: strerror(errno)))")
+    /// Writes a text to standard error.
+    private static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        // A write error is ignored, because there is nowhere left to report it.
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+
+    static func text(of path: String) throws -> String {
+        do {
+            return try TextFile.read(path)
+        } catch {
+            throw BenchmarkArguments.Misuse("\(error)")
         }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, file)
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

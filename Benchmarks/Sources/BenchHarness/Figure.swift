@@ -13,6 +13,8 @@ package struct Figure {
     package let latencies: [Percentile: Double]
     /// Whether repeated runs agree well enough for the figure to fail a comparison.
     package let isRepeatable: Bool
+    /// The average number of rows that an operation returned; nil if they are not counted.
+    package let rows: Double?
 
     /// The best value of all rounds.
     package var best: Double { better == .higher ? range.upperBound : range.lowerBound }
@@ -20,12 +22,25 @@ package struct Figure {
     /// The name of the system that others are compared with.
     package static let engine = "sheaf"
 
-    /// Summarizes the samples of one system in one case.
+    /// Summarizes the samples of one system in one case, and in each of its parts.
     package static func all(
         of samples: [Sample], system: String, in test: Case, workload: String
     ) -> [Figure] {
+        figures(of: samples, system: system, in: test, part: nil, workload: workload)
+            + test.parts.flatMap { part in
+                let samples = samples.compactMap { $0.parts[part] }
+                return samples.isEmpty
+                    ? []
+                    : figures(of: samples, system: system, in: test, part: part, workload: workload)
+            }
+    }
+
+    private static func figures(
+        of samples: [Sample], system: String, in test: Case, part: String?, workload: String
+    ) -> [Figure] {
         let pooled = Latencies(samples.flatMap(\.latencies))
-        let rounds = samples.map { Latencies($0.latencies) }
+        // A part may lack operations in some rounds.
+        let rounds = samples.map { Latencies($0.latencies) }.filter { !$0.isEmpty }
         var percentiles: [Percentile: Double] = [:]
         if !pooled.isEmpty {
             for percentile in Percentile.allCases {
@@ -35,21 +50,23 @@ package struct Figure {
         var figures: [Figure] = []
         if case .value(let unit, let better) = test.headline {
             let values = samples.map(\.value)
+            let rows = samples.compactMap(\.rows)
             figures.append(
                 Figure(
-                    workload: workload, name: test.name, system: system, value: median(values),
-                    unit: unit, better: better, range: span(values), rounds: samples.count,
-                    latencies: percentiles, isRepeatable: true))
+                    workload: workload, name: part ?? test.name, system: system,
+                    value: median(values), unit: unit, better: better, range: span(values),
+                    rounds: samples.count, latencies: percentiles, isRepeatable: true,
+                    rows: rows.isEmpty ? nil : median(rows)))
         }
         for percentile in Percentile.allCases {
             guard let value = percentiles[percentile] else { continue }
-            let name = test.name(of: percentile)
+            let name = test.name(of: percentile, part: part)
             figures.append(
                 Figure(
                     workload: workload, name: name, system: system, value: value, unit: "µs",
                     better: .lower, range: span(rounds.map { $0.microseconds(percentile) }),
                     rounds: samples.count, latencies: name == test.name ? percentiles : [:],
-                    isRepeatable: percentile.isRepeatable))
+                    isRepeatable: percentile.isRepeatable, rows: nil))
         }
         return figures
     }
@@ -70,7 +87,15 @@ package struct Figure {
             guard let value = latencies[percentile] else { continue }
             line[percentile.rawValue] = .number(rounded(value))
         }
+        if let rows { line["rows"] = .number(rounded(rows)) }
         line["machine"] = .string(machine)
+        return line
+    }
+
+    /// Returns the figure as a line of JSON, with the conditions of the run.
+    package func line(under conditions: RunConditions) -> BenchmarkJSONLine {
+        var line = line(machine: conditions.machine)
+        for (key, value) in conditions.members { line[key] = .string(value) }
         return line
     }
 

@@ -5,10 +5,17 @@ package struct Runner {
     private let scale: Scale
     private let disk: Folder
     private let memory: Folder
+    private let profiler: PerfRecorder?
     private let log: (String) -> Void
 
     /// Creates a runner whose systems store their files in `disk` and `memory`.
-    package init(scale: Scale, disk: Folder, memory: Folder, log: @escaping (String) -> Void) {
+    ///
+    /// `profiler` samples the rounds of the engine.
+    package init(
+        scale: Scale, disk: Folder, memory: Folder, profiler: PerfRecorder? = nil,
+        log: @escaping (String) -> Void
+    ) {
+        self.profiler = profiler
         self.scale = scale
         self.disk = disk
         self.memory = memory
@@ -18,6 +25,7 @@ package struct Runner {
     /// The result of one case.
     package struct Outcome {
         package var figures: [Figure] = []
+        package var curves: [LatencyCurve] = []
         /// The systems that threw.
         package var failures: [String] = []
     }
@@ -45,7 +53,10 @@ package struct Runner {
             for contestant in contestants where !outcome.failures.contains(contestant.name) {
                 await attempt(label, contestant, &outcome) {
                     guard let trial = contestant.trial else { return }
+                    let profiler = contestant.name == Figure.engine ? profiler : nil
+                    try profiler?.enable()
                     contestant.samples.append(try await trial.run(round: round))
+                    try profiler?.disable()
                 }
             }
         }
@@ -58,6 +69,8 @@ package struct Runner {
             guard !outcome.failures.contains(contestant.name) else { continue }
             outcome.figures += Figure.all(
                 of: contestant.samples, system: contestant.name, in: test, workload: workload)
+            outcome.curves += LatencyCurve.all(
+                of: contestant.samples, system: contestant.name, in: test)
         }
         // The figures of all systems are grouped by name.
         outcome.figures = test.figureNames.flatMap { name in

@@ -27,13 +27,16 @@ package struct Case {
     package let headline: Headline
     /// Whether rounds report the latency of each operation.
     package let hasLatencies: Bool
+    /// Names of operations whose figures are reported beside those of the case.
+    package let parts: [String]
     package let systems: [System]
 
     /// Creates a case that reports a value each round, optionally with latencies.
     package init(
         _ name: String, _ summary: String, unit: String, _ better: Better,
-        hasLatencies: Bool = false, systems: [System]
+        hasLatencies: Bool = false, parts: [String] = [], systems: [System]
     ) {
+        self.parts = parts
         self.name = name
         self.summary = summary
         self.headline = .value(unit: unit, better)
@@ -47,23 +50,28 @@ package struct Case {
         self.summary = summary
         self.headline = .percentile(percentile)
         self.hasLatencies = true
+        parts = []
         self.systems = systems
     }
 
-    /// Returns the name of the figure for `percentile`.
-    package func name(of percentile: Percentile) -> String {
-        guard case .percentile(let own) = headline else { return "\(name)-\(percentile.rawValue)" }
+    /// Returns the name of the figure for `percentile`, of the case or of one of its parts.
+    package func name(of percentile: Percentile, part: String? = nil) -> String {
+        guard case .percentile(let own) = headline else {
+            return "\(part ?? name)-\(percentile.rawValue)"
+        }
         return name.dropLast(own.rawValue.count) + percentile.rawValue
     }
 
     /// The names of all figures of this case.
     package var figureNames: [String] {
-        var names = [name]
-        guard hasLatencies else { return names }
-        for percentile in Percentile.allCases where name(of: percentile) != name {
-            names.append(name(of: percentile))
+        ([nil] + parts.map { $0 }).flatMap { (part: String?) in
+            var names = [part ?? name]
+            guard hasLatencies else { return names }
+            for percentile in Percentile.allCases where name(of: percentile, part: part) != name {
+                names.append(name(of: percentile, part: part))
+            }
+            return names
         }
-        return names
     }
 }
 
@@ -106,10 +114,19 @@ package struct Sample {
     package let value: Double
     /// The latency of each operation, in nanoseconds.
     package let latencies: [UInt64]
+    /// The average number of rows that an operation returned; nil if they are not counted.
+    package let rows: Double?
+    /// The samples of the parts of the case.
+    package let parts: [String: Sample]
 
     /// Creates a sample; a case without latencies leaves them empty.
-    package init(_ value: Double, latencies: [UInt64] = []) {
+    package init(
+        _ value: Double, latencies: [UInt64] = [], rows: Double? = nil,
+        parts: [String: Sample] = [:]
+    ) {
         self.value = value
         self.latencies = latencies
+        self.rows = rows
+        self.parts = parts
     }
 }

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchWorkloads
 import Foundation
 import Sheaf
 
@@ -15,7 +16,9 @@ struct Main {
                 exit(1)
             }
         }
-        let command = BenchmarkCommand(Workloads.all, version: SheafVersion.current)
+        let command = BenchmarkCommand(Workloads.all, version: SheafVersion.current) {
+            try WorkloadFile.load($0, path: $1, isQuick: $2)
+        }
         let code = await command.run(arguments)
         exit(code.rawValue)
     }

@@ -44,7 +44,7 @@ package struct PublishedChart {
 
     private mutating func add(_ group: PublishedResults.Group) {
         y += Layout.groupGap
-        body.append(text(group.title, x: 12, y: y, class: "heading"))
+        body.append(SVG.text(group.title, x: 12, y: y, class: "heading"))
         y += Layout.heading - Layout.barStep + Layout.rowGap
         for row in group.rows {
             add(row)
@@ -55,10 +55,10 @@ package struct PublishedChart {
     private mutating func add(_ row: PublishedResults.Row) {
         let height = Layout.barStep * Double(max(1, row.ratios.count))
         let middle = y + height / 2 + 3.5
-        body.append(text(row.label, x: Layout.left - 10, y: middle, class: "label"))
+        body.append(SVG.text(row.label, x: Layout.left - 10, y: middle, class: "label"))
         if row.ratios.isEmpty {
             let value = "\(Format.number(row.value)) \(row.unit)"
-            body.append(text(value, x: Layout.left, y: middle, class: "value"))
+            body.append(SVG.text(value, x: Layout.left, y: middle, class: "value"))
         }
         for ratio in row.ratios {
             add(ratio)
@@ -72,11 +72,10 @@ package struct PublishedChart {
         let color = Self.classes[ratio.name] ?? "d"
         let (start, width) = (min(one, end), max(1, abs(end - one)))
         body.append(
-            "<rect class=\"\(color)\" x=\"\(number(start))\" y=\"\(number(y))\" "
-                + "width=\"\(number(width))\" height=\"\(number(Layout.bar))\"/>")
+            SVG.rectangle(x: start, y: y, width: width, height: Layout.bar, class: color))
         let side = max(one, end) + 5
         let label = "\(Format.ratio(ratio.advantage)) \(ratio.name)"
-        body.append(text(label, x: side, y: y + 10, class: "value"))
+        body.append(SVG.text(label, x: side, y: y + 10, class: "value"))
     }
 
     /// The horizontal position of a ratio.
@@ -91,27 +90,19 @@ package struct PublishedChart {
 
     private var document: String {
         let height = y + Layout.bottom
-        let size = "width=\"\(number(Layout.width))\" height=\"\(number(height))\""
-        let box = "viewBox=\"0 0 \(number(Layout.width)) \(number(height))\""
-        let opening = """
-            <svg xmlns="http://www.w3.org/2000/svg" \(size) \(box) role="img" \
-            aria-labelledby="title description">
-            <title id="title">Sheaf compared with other systems</title>
-            <desc id="description">\(escaped(description))</desc>
-            \(Self.style)
-            <rect class="page" width="100%" height="100%"/>
-            """
         let head = [
-            text("How many times as fast as other systems Sheaf is", x: 12, y: 26, class: "title"),
-            text(
+            SVG.text(
+                "How many times as fast as other systems Sheaf is", x: 12, y: 26, class: "title"),
+            SVG.text(
                 "Bars to the right: Sheaf is faster. Bars to the left: Sheaf is slower.", x: 12,
                 y: 44, class: "note"),
         ]
-        let note = text(
+        let note = SVG.text(
             results.machine.split(separator: ",").prefix(3).joined(separator: ",")
                 + "; medians; logarithmic scale", x: 12, y: height - 12, class: "note")
-        let lines = [opening] + head + grid(to: y + 4) + body + [note, "</svg>"]
-        return lines.joined(separator: "\n") + "\n"
+        return SVG.document(
+            title: "Sheaf compared with other systems", description: description,
+            width: Layout.width, height: height, head + grid(to: y + 4) + body + [note])
     }
 
     /// One line of text for each ratio, for readers who do not see the bars.
@@ -130,65 +121,15 @@ package struct PublishedChart {
     private func grid(to bottom: Double) -> [String] {
         decades.flatMap { exponent in
             let ratio = pow(10, Double(exponent))
-            let x = number(x(of: ratio))
+            let x = SVG.number(x(of: ratio))
             let isOne = exponent == 0
             let label =
                 isOne ? "equal" : "\(Format.fixed(ratio, decimals: max(0, -exponent)))×"
             return [
-                "<line class=\"\(isOne ? "one" : "grid")\" x1=\"\(x)\" y1=\"\(number(Layout.top))\" "
-                    + "x2=\"\(x)\" y2=\"\(number(bottom))\"/>",
-                "<text class=\"scale\" x=\"\(x)\" y=\"\(number(Layout.top - 4))\">\(label)</text>",
+                "<line class=\"\(isOne ? "one" : "grid")\" x1=\"\(x)\" y1=\"\(SVG.number(Layout.top))\" "
+                    + "x2=\"\(x)\" y2=\"\(SVG.number(bottom))\"/>",
+                "<text class=\"scale\" x=\"\(x)\" y=\"\(SVG.number(Layout.top - 4))\">\(label)</text>",
             ]
         }
     }
-
-    private func text(_ text: String, x: Double, y: Double, class name: String) -> String {
-        "<text class=\"\(name)\" x=\"\(number(x))\" y=\"\(number(y))\">\(escaped(text))</text>"
-    }
-
-    private func number(_ value: Double) -> String { Format.fixed(value, decimals: 1) }
-
-    private func escaped(_ text: String) -> String {
-        var escaped = ""
-        for character in text {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            default: escaped.append(character)
-            }
-        }
-        return escaped
-    }
-
-    /// The colors of both appearances; the contrast of texts is at least 4.5 to 1.
-    private static let style = """
-        <style>
-        text { font: 12px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
-        .title { font-size: 16px; font-weight: 600; }
-        .heading { font-weight: 600; }
-        .label { text-anchor: end; }
-        .note, .scale { font-size: 11px; fill: #59636e; }
-        .scale { text-anchor: middle; }
-        .value { font-size: 11px; }
-        .page { fill: #ffffff; }
-        .grid { stroke: #d1d9e0; }
-        .one { stroke: #59636e; }
-        .a { fill: #0969da; }
-        .b { fill: #1a7f37; }
-        .c { fill: #bc4c00; }
-        .d { fill: #8250df; }
-        @media (prefers-color-scheme: dark) {
-        text { fill: #f0f6fc; }
-        .note, .scale { fill: #9198a1; }
-        .page { fill: #0d1117; }
-        .grid { stroke: #3d444d; }
-        .one { stroke: #9198a1; }
-        .a { fill: #4493f8; }
-        .b { fill: #3fb950; }
-        .c { fill: #f0883e; }
-        .d { fill: #ab7df8; }
-        }
-        </style>
-        """
 }
