@@ -41,7 +41,8 @@ package struct Baseline {
             var conditions: [String: String] = [:]
             for key in RunConditions.keys { conditions[key] = object.string(key) }
             values[Key(workload: workload, name: name, system: system)] = Value(
-                conditions: conditions, machine: object.string("machine"), median: value, lowest: object.number("lowest") ?? value,
+                conditions: conditions, machine: object.string("machine"), median: value,
+                lowest: object.number("lowest") ?? value,
                 highest: object.number("highest") ?? value)
         }
     }
@@ -62,7 +63,9 @@ package struct Baseline {
     ) throws(Unlike) {
         let common = values.filter { names.contains("\($0.key.workload)/\($0.key.name)") }
         guard !common.isEmpty else { throw Unlike("it has no figure of this run") }
-        let ordered = common.sorted { ($0.key.workload, $0.key.name) < ($1.key.workload, $1.key.name) }
+        let ordered = common.sorted {
+            ($0.key.workload, $0.key.name) < ($1.key.workload, $1.key.name)
+        }
         for (key, value) in ordered {
             if let reason = run.difference(from: value.conditions, machine: value.machine) {
                 throw Unlike("\(key.workload)/\(key.name) \(reason)")

@@ -72,6 +72,68 @@ import Testing
         #expect(changes.contains { $0.figure.name == "durable-1-max" && $0.factor == 45 })
     }
 
+    private static let machine =
+        "P, 2 cores, 8 GiB, Linux 6.1, ext4, Swift 6.3, release"
+
+    /// Returns the reason why a run is not compared with a baseline of these conditions.
+    private func refusal(
+        _ run: RunConditions, baseline before: RunConditions, name: String = "storage/durable-1"
+    ) throws -> String? {
+        let lines = figures([("sheaf", 1_000)]).map { $0.line(under: before).text }
+        let baseline = try Baseline(parsing: lines.joined(separator: "\n"))
+        do {
+            try baseline.check(run, names: [name])
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func `runs of different kinds are not compared`() throws {
+        let beginning = "cannot compare with the baseline: storage/durable-1 was measured "
+        func conditions(
+            _ machine: String = Self.machine, isQuick: Bool = false, durability: String? = "full",
+            file: String? = "1f"
+        ) -> RunConditions {
+            RunConditions(machine: machine, isQuick: isQuick, durability: durability, file: file)
+        }
+        let run = conditions()
+        #expect(try refusal(run, baseline: run) == nil)
+        let other = Self.machine.replacing("6.1", with: "6.2").replacing("6.3", with: "6.4")
+        #expect(try refusal(run, baseline: conditions(other)) == nil)
+        #expect(
+            try refusal(run, baseline: conditions(isQuick: true))
+                == beginning + "with --quick, and this run is without")
+        #expect(
+            try refusal(conditions(isQuick: true), baseline: run)
+                == beginning + "without --quick, and this run is with it")
+        for (old, new) in [("P", "Q"), ("2 cores", "4 cores"), ("8 GiB", "9 GiB"), ("ext4", "xfs")]
+        {
+            let machine = Self.machine.replacing(old, with: new)
+            let found = try refusal(run, baseline: conditions(machine))
+            #expect(found?.hasPrefix(beginning + "on another machine (") ?? false, "\(new)")
+        }
+        #expect(
+            try refusal(run, baseline: conditions(durability: "relaxed"))
+                == beginning + "with durability relaxed, not full")
+        #expect(
+            try refusal(run, baseline: conditions(file: "2f"))
+                == beginning + "with other contents of the workload file")
+        #expect(try refusal(run, baseline: conditions(file: nil)) != nil)
+        #expect(
+            try refusal(run, baseline: run, name: "storage/durable-8")
+                == "cannot compare with the baseline: it has no figure of this run")
+    }
+
+    @Test func `a baseline that does not state its mode is refused`() throws {
+        let baseline = try baseline(figures([("sheaf", 1_000)]))
+        let run = RunConditions(machine: "a machine", isQuick: false)
+        let error = #expect(throws: Baseline.Unlike.self) {
+            try baseline.check(run, names: ["storage/durable-1"])
+        }
+        #expect(error?.description.contains("does not state whether") ?? false)
+    }
+
     @Test func `an invalid line is reported with its number`() {
         let text = "\n{\"workload\":\"storage\"}\n"
         let error = #expect(throws: Baseline.Malformed.self) { _ = try Baseline(parsing: text) }

@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    @Test func `run measures the workload of one file`() throws {
+        let words = ["run", "shop.workload", "--plot", "charts", "--profile", "--quick"]
+        let arguments = try BenchmarkArguments(parsing: words)
+        #expect(arguments.file == "shop.workload" && arguments.names.isEmpty)
+        #expect(arguments.plot == "charts" && arguments.isProfiled && arguments.isQuick)
+        #expect(try BenchmarkArguments(parsing: ["run", "a", "--check"]).action == .check)
+        #expect(throws: BenchmarkArguments.Misuse("run requires one workload file, not 0")) {
+            try BenchmarkArguments(parsing: ["run", "--quick"])
+        }
+        #expect(throws: BenchmarkArguments.Misuse("run requires one workload file, not 2")) {
+            try BenchmarkArguments(parsing: ["run", "a", "b"])
+        }
+        #expect(throws: BenchmarkArguments.Misuse("--check requires run FILE")) {
+            try BenchmarkArguments(parsing: ["--check"])
+        }
+    }
+
     @Test func `an unknown option is reported with the nearest option`() {
         #expect(throws: BenchmarkArguments.Misuse("unknown option --jsn: did you mean --json?")) {
             _ = try BenchmarkArguments(parsing: ["--jsn"])

@@ -10,7 +10,9 @@ struct PlotFiles {
         guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {
             throw TextFile.Failure("create the directory", directory)
         }
-        guard access(directory, W_OK | X_OK) == 0 else { throw TextFile.Failure("write to", directory) }
+        guard access(directory, W_OK | X_OK) == 0 else {
+            throw TextFile.Failure("write to", directory)
+        }
     }
 
     /// Writes a file, and returns its path.

@@ -21,16 +21,18 @@ struct ChildProcess {
         let flags = O_WRONLY | O_CREAT | O_TRUNC
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
-        // The caller may ignore SIGINT, by which the program is stopped.
+        // SIGINT must end the program, although the caller ignores it and its thread may block it.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()
         sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGTERM)
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
@@ -47,6 +49,17 @@ struct ChildProcess {
             guard errno == EINTR else { return -1 }
         }
         return Self.code(status)
+    }
+
+    /// Ends the process by a signal, and by SIGKILL if it has not ended after `seconds`.
+    func end(by signal: Int32, seconds: Int) {
+        kill(id, signal)
+        for _ in 0..<seconds * 100 {
+            if code() != nil { return }
+            poll(nil, 0, 10)
+        }
+        kill(id, SIGKILL)
+        _ = wait()
     }
 
     /// Returns the exit code if the process has ended, otherwise nil.

@@ -80,8 +80,7 @@ package final class PerfRecorder {
     private func end() {
         guard !hasEnded else { return }
         hasEnded = true
-        kill(process.id, SIGINT)
-        _ = process.wait()
+        process.end(by: SIGINT, seconds: 30)
     }
 
     /// Sends a command, and waits until perf has followed it.
@@ -131,7 +130,8 @@ package final class PerfRecorder {
         let lines = messages.split(whereSeparator: \.isNewline).map(String.init)
         let line = lines.first { $0.contains { $0.isLetter } && !$0.hasPrefix("Error") }
         if messages.contains("ermission") || messages.contains("not permitted") {
-            return "--profile is not permitted: \(line ?? "perf was refused"). In a container, allow "
+            return
+                "--profile is not permitted: \(line ?? "perf was refused"). In a container, allow "
                 + "perf_event_open (--cap-add PERFMON, or --privileged)"
         }
         return "perf failed: \(line ?? "it printed no message")"

@@ -15,7 +15,8 @@ extension Profile {
             try files.write(folded(name), to: "\(workload)-profile.folded"),
             try files.write(graph, to: "\(workload)-profile.svg"),
         ]
-        let title = "Profile of \(workload), rounds of sheaf: \(Format.number(Double(count))) samples"
+        let title =
+            "Profile of \(workload), rounds of sheaf: \(Format.number(Double(count))) samples"
         return ["", title] + table(name) + [""] + paths.map { "wrote \($0)" }
     }
 }

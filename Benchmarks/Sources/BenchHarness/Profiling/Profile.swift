@@ -122,7 +122,8 @@ extension Profile {
         }
         return Format.table(header + rows(groups), rightAligned: [0, 1]) + [""]
             + Format.table(
-                [["self", "total", "function"]] + rows(best.prefix { $0.own > 0 }.prefix(functions)),
+                [["self", "total", "function"]]
+                    + rows(best.prefix { $0.own > 0 }.prefix(functions)),
                 rightAligned: [0, 1])
     }
 }

@@ -71,7 +71,9 @@ package struct WorkloadFileParser {
             let line = lines[index]
             let start = WorkloadFileError.Location(line: index + 1, column: 1)
             index += 1
-            guard let first = line.first(where: { !$0.isWhitespace }), first != "#" else { continue }
+            guard let first = line.first(where: { !$0.isWhitespace }), first != "#" else {
+                continue
+            }
             guard let letter = line.first, !letter.isWhitespace, !"}])".contains(letter) else {
                 throw error(
                     "this line continues no value",

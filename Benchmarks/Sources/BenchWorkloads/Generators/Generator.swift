@@ -28,7 +28,7 @@ package indirect enum Generator: Sendable {
     case normal(Bound, Bound)
     /// Numbers below `count`; small ones are frequent.
     case zipf(count: Int, exponent: Double)
-    /// Words of together so many characters.
+    /// Words with blanks, of together this length.
     case text(ClosedRange<Int>)
     case hex(Int)
     case pick([Generator])
@@ -122,7 +122,9 @@ extension Generator.Bound {
     var text: String {
         guard let decimals else { return "\(Int64(value))" }
         var digits = "\(value)"
-        let point = digits.firstIndex(of: ".").map { digits.distance(from: $0, to: digits.endIndex) }
+        let point = digits.firstIndex(of: ".").map {
+            digits.distance(from: $0, to: digits.endIndex)
+        }
         let missing = decimals - ((point ?? 1) - 1)
         if missing > 0, !digits.contains("e") { digits += String(repeating: "0", count: missing) }
         return digits

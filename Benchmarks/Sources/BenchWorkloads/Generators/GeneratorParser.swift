@@ -261,7 +261,8 @@ struct GeneratorParser {
         if letter == "u" {
             let digits = String(characters[min(position, characters.count)...].prefix(4))
             position += digits.count
-            if digits.count == 4, let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init)
+            if digits.count == 4,
+                let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init)
             {
                 return Character(scalar)
             }

@@ -1,3 +1,4 @@
+import Glibc
 package import SheafDocument
 
 /// The rows of a statement in both systems.
@@ -70,9 +71,8 @@ package struct RowComparison {
     private static func number(_ value: Value) -> Value {
         switch value {
         case .float(let float):
-            // Sums depend on the order of additions in their last digits.
-            if let integer = Int64(exactly: float) { return .integer(integer) }
-            return .string(significant(float))
+            let rounded = Double(significant(float)) ?? float
+            return Int64(exactly: rounded).map { .integer($0) } ?? .float(rounded)
         case .array(let elements): return .array(elements.map(number))
         case .object(let object):
             return .object(Object(object.map { ($0.name, number($0.value)) }))
@@ -80,11 +80,11 @@ package struct RowComparison {
         }
     }
 
-    /// Returns a number with twelve significant digits.
+    /// Returns a number with twelve significant digits: the last digits of a sum depend on the order
+    /// of its additions.
     private static func significant(_ number: Double) -> String {
-        guard number.isFinite, number != 0 else { return "\(number)" }
-        let scale = number.exponent
-        let scaled = (number.significand * 0x1p39).rounded()
-        return "\(scaled)e\(scale)\(number < 0 ? "-" : "")"
+        var bytes = [CChar](repeating: 0, count: 40)
+        let length = withVaList([number]) { vsnprintf(&bytes, bytes.count, "%.11e", $0) }
+        return String(decoding: bytes.prefix(Int(length)).map(UInt8.init), as: UTF8.self)
     }
 }

@@ -122,7 +122,8 @@ final class SQLiteWorkloadTrial: Trial {
         try statements.createTables(session.database)
         try await WorkloadSetup.run(file, state) { operation in
             _ = try session.run(
-                operation.step, try session.values(operation), isReading: false) { _ in }
+                operation.step, try session.values(operation), isReading: false
+            ) { _ in }
         }
         try session.database.execute("ANALYZE")
         let state = state

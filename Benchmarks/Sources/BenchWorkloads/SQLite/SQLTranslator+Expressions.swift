@@ -179,7 +179,8 @@ extension SQLTranslator {
         case ("pos", 2): return "(instr(\(texts[0]), \(texts[1])) - 1)"
         case ("array_length", 1):
             guard texts[0].hasPrefix("json_extract(") else { break }
-            return texts[0].replacing("json_extract(", with: "json_array_length(", maxReplacements: 1)
+            return texts[0].replacing(
+                "json_extract(", with: "json_array_length(", maxReplacements: 1)
         default: break
         }
         throw Untranslatable("the function \(call.name) has no counterpart")

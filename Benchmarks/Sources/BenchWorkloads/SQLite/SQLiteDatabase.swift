@@ -29,7 +29,8 @@ final class SQLiteDatabase {
     /// Compiles a statement.
     func prepare(_ translation: SQLTranslator.Translation) throws -> SQLiteStatement {
         SQLiteStatement(
-            try connection.prepare(translation.sql), connection, isComplete: translation.columns == nil)
+            try connection.prepare(translation.sql), connection,
+            isComplete: translation.columns == nil)
     }
 
     /// Closes the connection; its statements must have been finalized.
