@@ -99,8 +99,14 @@ package struct BenchmarkCommand {
             defer { session.close() }
             Self.log("seed: \(loaded.seed)")
             let folder = try session.makeComparisonFolder()
-            let (workload, notes) = try await loaded.prepare(folder)
-            folder.remove()
+            defer { folder.remove() }
+            let (workload, notes): (Workload, [String])
+            do {
+                (workload, notes) = try await loaded.prepare(folder)
+            } catch {
+                Self.log("a sample of the workload failed: \(error)")
+                return .systemFailed
+            }
             for note in notes { Self.log(note) }
             return try await session.measure([workload])
         }

@@ -65,15 +65,31 @@ import Testing
         #expect(table.count == 7 && table[2].contains("×"))
     }
 
-    @Test func `an operation that fails stops its system, and is reported`() async throws {
+    @Test func `an operation that fails in the sample is named`() async throws {
         let text = Self.text.replacing("new_id(\"c\"), \"n\": sequence(50)", with: "1, \"n\": 5")
-        do {
-            let (outcome, _) = try await outcome(text, rounds: 1)
-            #expect(outcome.failures.contains("sheaf"))
-        } catch {
-            // The comparison before the measurement already inserts the ID twice.
-            #expect("\(error)".contains("1"))
+        let error = await #expect(throws: WorkloadComparison.Failure.self) {
+            try await outcome(text)
         }
+        #expect(error?.description.hasPrefix("write: ") ?? false, "\(error?.description ?? "")")
+    }
+
+    @Test func `an operation that fails in a round stops its system, and is reported`() async throws
+    {
+        // The sample deletes at most 25 of the 50 documents, and each round attempts to delete 60.
+        let (outcome, notes) = try await outcome(
+            """
+            [run]
+            operations = 60
+            [setup a]
+            times = 50
+            statement = INSERT INTO c DOCUMENTS (:d)
+            :d = {"_id": new_id("c")}
+            [mix remove]
+            statement = DELETE FROM c WHERE _id = :id
+            :id = oldest_id("c")
+            """)
+        #expect(notes.isEmpty && outcome.figures.isEmpty)
+        #expect(outcome.failures == ["sheaf", "sqlite"])
     }
 
     @Test func `a round that ends by time ends soon after it`() async throws {

@@ -80,11 +80,13 @@ package struct RowComparison {
         }
     }
 
-    /// Returns a number with twelve significant digits: the last digits of a sum depend on the order
-    /// of its additions.
+    /// Returns a number with twelve significant digits.
+    ///
+    /// The last digits of a sum depend on the order of its additions.
     private static func significant(_ number: Double) -> String {
         var bytes = [CChar](repeating: 0, count: 40)
         let length = withVaList([number]) { vsnprintf(&bytes, bytes.count, "%.11e", $0) }
-        return String(decoding: bytes.prefix(Int(length)).map(UInt8.init), as: UTF8.self)
+        return String(
+            decoding: bytes.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -10,10 +10,17 @@ package struct WorkloadComparison {
         package let description: String
     }
 
+    /// A statement that one of the systems refuses.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
     /// Maximum repetitions of a setup step.
     private static let setupLimit = 2_000
     /// Number of operations of each kind.
     private static let operations = 25
+    /// Maximum repetitions within an operation, which may use up the documents of the setup.
+    private static let timesLimit = 10
 
     private let file: WorkloadFile
     private let statements: SQLiteStatements
@@ -54,8 +61,13 @@ package struct WorkloadComparison {
         var run = GeneratorRun(state, RandomSource(seed: file.settings.seed, stream: .max))
         for _ in 0..<Self.operations {
             for (number, step) in file.mix.enumerated() {
-                let times = min(step.times, 100)
-                let operation = try WorkloadOperation(step, number: number, times: times, &run)
+                let times = min(step.times, Self.timesLimit)
+                let operation: WorkloadOperation
+                do {
+                    operation = try WorkloadOperation(step, number: number, times: times, &run)
+                } catch {
+                    throw Failure(description: "\(step.name): \(error)")
+                }
                 try await compare(step, operation, session: file.setup.count + number)
                 state.finish(operation.newIDs)
             }
@@ -66,11 +78,17 @@ package struct WorkloadComparison {
     private func compare(
         _ step: WorkloadFile.Step, _ operation: WorkloadOperation, session number: Int
     ) async throws {
-        let prepared = try session.statements(number)
-        for arguments in operation.arguments {
-            for (statement, sqlite) in zip(step.statements, prepared) {
-                try await compare(step.name, statement, sqlite, arguments)
+        do {
+            let prepared = try session.statements(number)
+            for arguments in operation.arguments {
+                for (statement, sqlite) in zip(step.statements, prepared) {
+                    try await compare(step.name, statement, sqlite, arguments)
+                }
             }
+        } catch let difference as Difference {
+            throw difference
+        } catch {
+            throw Failure(description: "\(step.name): \(error)")
         }
     }
 

@@ -4,9 +4,9 @@ package import SheafQuery
 /// A translator of statements to those that a user of SQLite would write.
 ///
 /// Each collection is a table with the columns `_id` and `doc`, a JSON text; fields are read with
-/// `json_extract`, so that indexes on it apply. The exact expressions of `sheaf-second-opinion` would
-/// prevent that. Meanings therefore differ in corner cases, such as comparisons of different types:
-/// `WorkloadComparison` compares results before anything is measured.
+/// `json_extract`, so that indexes on it apply; the exact expressions of `sheaf-second-opinion`
+/// would prevent that. Meanings therefore differ in corner cases, such as comparisons of different
+/// types: `WorkloadComparison` compares results before anything is measured.
 package struct SQLTranslator {
     /// The reason why a statement has no counterpart in SQLite.
     package struct Untranslatable: Error, Equatable, CustomStringConvertible {
