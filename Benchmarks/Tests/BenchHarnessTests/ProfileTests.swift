@@ -60,7 +60,9 @@ import Testing
             ("_int_malloc", "/usr/lib/libc.so.6", "memory allocation"),
             ("memcpy", "/usr/lib/libc.so.6", "C library"),
             ("sqlite3VdbeExec", "/usr/lib/libsqlite3.so.0", "SQLite"),
-            ("x", "[kernel.kallsyms]", "kernel"), ("main", "/build/sheaf-bench", "sheaf-bench"),
+            ("_dispatch_lane_pop", "/usr/lib/libdispatch.so", "Swift concurrency"),
+            ("memset", "[vdso]", "kernel"), ("x", "[kernel.kallsyms]", "kernel"),
+            ("main", "/build/sheaf-bench", "sheaf-bench"),
             ("$s99Short", "/build/sheaf-bench", "Swift"), ("$s", "a", "Swift"),
         ]
         for (symbol, file, group) in groups {

@@ -53,7 +53,7 @@ import Testing
         ),
         (
             "INSERT INTO c DOCUMENTS ({'_id': :id, 'a': [1, true]}) ON ID CONFLICT DO NOTHING",
-            #"INSERT INTO "c"(_id, doc) VALUES (:id, json_object('a', json('[1,true]'))) "#
+            #"INSERT INTO "c"(_id, doc) VALUES (:id, json_object('a', json_array(1, json('true')))) "#
                 + "ON CONFLICT(_id) DO NOTHING"
         ),
     ])

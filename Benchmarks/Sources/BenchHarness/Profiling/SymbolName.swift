@@ -41,7 +41,9 @@ package enum SymbolName {
         let known = [
             "libc.so": "C library", "libc-": "C library", "libm.so": "C library",
             "ld-linux": "C library", "libsqlite3": "SQLite", "libcrypto": "OpenSSL",
-            "libssl": "OpenSSL", "[vdso]": "kernel", "[unknown]": "unknown",
+            "libssl": "OpenSSL", "libswift_Concurrency": "Swift concurrency",
+            "libdispatch": "Swift concurrency", "libswiftCore": "Swift runtime", "[vdso]": "kernel",
+            "[unknown]": "unknown",
         ]
         for (prefix, group) in known where name.hasPrefix(prefix) { return group }
         return name.split(separator: ".").first.map(String.init) ?? name
