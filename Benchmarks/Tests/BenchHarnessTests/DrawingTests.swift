@@ -40,12 +40,12 @@ import Testing
         let svg = RangePlot.svg(figures, title: "till <1>", machine: "P & Q")
         let elements = try elements(svg)
         let bars = elements.filter { $0.name == "rect" && $0.attributes["class"] != "page" }
-        #expect(bars.map { $0.attributes["class"] } == ["a", "b", "a", "b"])
+        try #require(bars.map { $0.attributes["class"] } == ["a", "b", "a", "b"])
         let widths = bars.compactMap { $0.attributes["width"].flatMap(Double.init) }
         // The bars of one figure have one scale.
         #expect(abs(widths[0] / widths[1] - 2) < 0.02)
         let ranges = elements.filter { $0.attributes["class"] == "whisker" }
-        #expect(ranges.count == 12)
+        try #require(ranges.count == 12)
         let ends = ["x1", "x2"].compactMap { ranges[0].attributes[$0].flatMap(Double.init) }
         let left = try #require(bars[0].attributes["x"].flatMap(Double.init))
         #expect(abs((ends[0] - left) / widths[0] - 0.9) < 0.01)
@@ -67,7 +67,7 @@ import Testing
                 #expect(first.share < second.share && first.microseconds <= second.microseconds)
             }
         }
-        #expect(all.map { $0.points.last?.microseconds } == [5_000, 90_000])
+        try #require(all.map { $0.points.last?.microseconds } == [5_000, 90_000])
         let middle = try #require(all[0].points.first { $0.share >= 0.5 })
         #expect(abs(middle.microseconds - 100) < 10)
         let svg = CurvePlot.svg(all, title: "a & b", machine: "")

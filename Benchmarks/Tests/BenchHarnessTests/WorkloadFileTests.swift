@@ -32,6 +32,15 @@ import Testing
         #expect(text.contains("[mix "))
     }
 
+    @Test func `the example of the page is a valid file`() throws {
+        let page = try ProjectFile.text("Benchmarks/README.md")
+        let start = try #require(page.ranges(of: "```ini\n").first?.upperBound)
+        let end = try #require(page[start...].ranges(of: "\n```").first?.lowerBound)
+        let file = try parse(String(page[start..<end]))
+        #expect(file.setup.map(\.name) == ["cars"] && file.mix.map(\.name) == ["find", "drive"])
+        #expect(throws: Never.self) { try SQLiteStatements(file) }
+    }
+
     @Test func `settings, steps and arguments are read`() throws {
         let file = try parse(
             """
