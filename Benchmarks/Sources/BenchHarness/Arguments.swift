@@ -95,6 +95,9 @@ package struct BenchmarkArguments: Equatable {
             file = names.removeLast()
         }
         guard action != .check || isRun else { throw Misuse("--check requires run FILE") }
+        guard !isProfiled || baseline == nil else {
+            throw Misuse("--profile slows the rounds down, so they cannot have a --baseline")
+        }
         guard failOver == nil || baseline != nil else {
             throw Misuse("--fail-over requires --baseline FILE")
         }

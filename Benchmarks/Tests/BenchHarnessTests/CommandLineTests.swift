@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: [
         ["--jsn"], ["--rounds"], ["--rounds", "0"], ["--rounds", "many"], ["--json=yes"],
         ["--fail-over", "10%"], ["--baseline", "b", "--fail-over", "-1"],
-        ["--baseline", "b", "--fail-over", "100"],
+        ["--baseline", "b", "--fail-over", "100"], ["--profile", "--baseline", "b"],
     ])
     func `invalid arguments are refused`(words: [String]) {
         #expect(throws: BenchmarkArguments.Misuse.self) {
