@@ -47,14 +47,19 @@ final class DocumentReading {
         case state, tombstone, delta
     }
 
-    private let reader: LogReader
+    private let snapshot: () throws(StorageError) -> LogSnapshot
     private lazy var directory: Catalog? = {
-        guard let snapshot = try? reader.snapshot() else { return nil }
+        guard let snapshot = try? snapshot() else { return nil }
         return try? Catalog(snapshot)
     }()
 
     init(_ reader: LogReader) {
-        self.reader = reader
+        snapshot = { () throws(StorageError) in try reader.snapshot() }
+    }
+
+    /// Creates a decoder for the commits up to a snapshot.
+    init(_ known: LogSnapshot) {
+        snapshot = { known }
     }
 
     /// Decodes an operation; returns nil if it is damaged or not one of a document store.

@@ -11,12 +11,20 @@ extension Command {
                 summary: "list the first N commits, with --reverse the newest N"),
             Option(name: "reverse", summary: "list the newest commits first"),
             Option(name: "oneline", summary: "print the commit, its operations and its bytes only"),
+            Option(name: "follow", summary: "print each new commit when it is durable"),
             .json,
         ],
         details: """
             Each line has the commit, its time, its operations, its bytes, its position (segment
             and offset), and its first documents. Compaction keeps the live operations of a
             compacted commit, but not its time.
+
+            --follow prints the commits after --since, by default none, and then each new one,
+            whichever process writes it, until Ctrl-C, after N commits with --limit, or until the
+            reader of a pipe closes it. It then ends with exit code 0. Each line is written
+            immediately:
+
+              sheaf log cars --follow --json | jq -c '[.commit, .operations]'
 
             JSON keys: commit, time, timeMilliseconds, operations, bytes, position, compacted. The
             time of a compacted commit is null.
@@ -26,7 +34,7 @@ extension Command {
 
 /// The implementation of `sheaf log`.
 enum LogCommand {
-    private enum Format { case full, short, json }
+    enum Format { case full, short, json }
 
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -36,6 +44,13 @@ enum LogCommand {
         let format: Format =
             arguments.has("json") ? .json : arguments.has("oneline") ? .short : .full
         let path = arguments.operands[0]
+        if arguments.has("follow") {
+            guard !arguments.has("reverse") else {
+                throw .usage("--follow and --reverse are mutually exclusive")
+            }
+            let given = try arguments.number("since")
+            return try LogFollowing(path, format, limit: limit, output).run(since: given)
+        }
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
@@ -57,7 +72,8 @@ enum LogCommand {
         return .ok
     }
 
-    private static func text(
+    /// Returns the line of a commit.
+    static func text(
         of commit: LoggedCommit, _ format: Format, _ reading: DocumentReading
     ) -> String {
         switch format {
@@ -67,7 +83,8 @@ enum LogCommand {
         }
     }
 
-    private static func next(
+    /// Returns the next commit, or nil at the end.
+    static func next(
         _ commits: inout CommitReader, at path: String
     ) throws(ToolError) -> LoggedCommit? {
         do throws(StorageError) {

@@ -23,24 +23,44 @@ struct QueryAnswer {
 
     /// Prints a plan as a tree.
     func print(plan: String) {
-        for line in plan.split(separator: "\n", omittingEmptySubsequences: false) {
-            output.write(TerminalText.visible(String(line)))
+        output.paged {
+            for line in PlanTree(explained: plan, hasBranches: mode == .box).lines {
+                output.write(margin + line)
+            }
         }
     }
 
     /// Prints the rows, the profile and the commit; notes on an empty result to standard error.
-    func print(_ result: ResultStorage, _ values: ArgumentValues) throws(StoreError) {
-        // The rows refer to memory that the result keeps valid.
-        defer { withExtendedLifetime(result) {} }
-        let rows = ResultRows(result)
-        if hasRows { try ResultPrinter(mode: mode, output: output).print(rows) }
-        if case .profile = statement.body { print(profile: ResultRows.profile(result.items)) }
-        if statement.isWriting, let commit = result.commit.value { print(commit, result) }
+    ///
+    /// `nanoseconds` is the time that the statement took, for terminals.
+    func print(
+        _ result: ResultStorage, _ values: ArgumentValues, nanoseconds: UInt64? = nil
+    ) throws(StoreError) {
+        try output.paged { () throws(StoreError) in
+            // The rows refer to memory that the result keeps valid.
+            defer { withExtendedLifetime(result) {} }
+            let rows = ResultRows(result)
+            let printer = ResultPrinter(mode: mode, output: output, nanoseconds: nanoseconds)
+            if mode.isForPeople, let advice = try SuggestedIndexes(of: statement, result) {
+                for line in advice.lines { output.write(margin + line) }
+            } else if mode == .json || mode == .jsonl {
+                try printJSON(result, rows, printer)
+            } else {
+                if hasRows { try printer.print(rows) }
+                if case .profile = statement.body {
+                    print(profile: ResultRows.profile(result.items))
+                }
+                print(commitOf: result)
+            }
+        }
         // The parameters of the store are its defaults, because they are not stored.
         for note in result.notes(statement, values, isStrict: false) {
             output.print(note: TerminalText.visible(note))
         }
     }
+
+    /// Markdown shows text indented by four columns unchanged.
+    private var margin: String { mode == .markdown ? "    " : "" }
 
     /// Whether the statement returns rows.
     private var hasRows: Bool {
@@ -51,42 +71,70 @@ struct QueryAnswer {
         }
     }
 
-    private func print(_ commit: Int64, _ result: ResultStorage) {
+    // MARK: JSON
+
+    private func printJSON(
+        _ result: ResultStorage, _ rows: ResultRows, _ printer: ResultPrinter
+    ) throws(StoreError) {
+        var json = JSONPrinter(mode, output)
+        if hasRows { try printer.print(rows, to: &json) }
+        if case .profile = statement.body {
+            let profile = ResultRows.profile(result.items)
+            if let profile { json.add(TerminalText.visible(Value.object(profile).json)) }
+            if profile == nil { output.print(note: Self.noProfile) }
+        }
+        if statement.isWriting, let commit = result.commit.value {
+            var line = JSONLine()
+            line.add("commit", commit)
+            if case .writing = statement.kind {
+                line.add("changed", result.mutatedIDs.count)
+                line.add("ids", raw: TerminalText.visible(Value.array(result.mutatedIDs).json))
+            }
+            json.add(line.closed)
+        }
+        json.close()
+    }
+
+    // MARK: Texts
+
+    private func print(commitOf result: ResultStorage) {
+        guard statement.isWriting, let commit = result.commit.value else { return }
         var sentence = "commit \(commit)"
-        var line = JSONLine()
-        line.add("commit", commit)
         if case .writing = statement.kind {
             sentence += ", " + Quantity.count(result.mutatedIDs.count, "document") + " changed"
-            line.add("changed", result.mutatedIDs.count)
-            line.add("ids", raw: TerminalText.visible(Value.array(result.mutatedIDs).json))
         }
-        switch mode {
-        case .json: output.write(line.closed)
-        case .csv: output.printError(sentence)
-        case .table, .markdown, .line:
-            if hasRows { output.write("") }
-            output.write(sentence)
-        }
+        guard mode.isForPeople else { return output.printInformation(sentence) }
+        if hasRows { output.write("") }
+        output.write(sentence)
     }
 
     private func print(profile: Object?) {
         guard let profile, let content = profile[ResultRows.profileName] else {
-            output.printError("no profile: the statement writes")
-            return
+            return output.print(note: Self.noProfile)
         }
-        if case .json = mode {
-            output.write(TerminalText.visible(Value.object(profile).json))
-            return
-        }
-        let lines = ProfileTree.lines(of: content)
+        let tree = ProfileTree(content, hasBranches: mode == .box)
         guard mode.isForPeople else {
-            for line in lines { output.printError(line) }
+            for line in tree.lines(styled: { text, _ in text }) { output.printInformation(line) }
             return
         }
         output.write("")
-        // Markdown shows text indented by four columns unchanged.
-        let margin = mode == .markdown ? "    " : ""
-        for line in lines { output.write(margin + line) }
+        for line in tree.lines(styled: output.styled) { output.write(margin + line) }
+    }
+
+    private static let noProfile = "there is no profile of this statement"
+}
+
+extension SuggestedIndexes {
+    /// Reads the result of ADVISE; nil for other statements.
+    init?(of statement: Statement, _ result: ResultStorage) throws(StoreError) {
+        guard case .advise = statement.body else { return nil }
+        var advice: SuggestedIndexes?
+        try ResultRows(result).forEach { (row) throws(StoreError) in
+            advice = SuggestedIndexes(row)
+            return false
+        }
+        guard let advice else { return nil }
+        self = advice
     }
 }
 
@@ -99,41 +147,5 @@ extension Statement.Body {
         case .profile(let inner): inner.isReturning
         default: false
         }
-    }
-}
-
-/// The result of PROFILE as a tree: one operator per line, its inputs indented below.
-enum ProfileTree {
-    private static let operatorName = "#operator"
-    private static let childrenName = "children"
-    /// Maximum depth, which no plan reaches; it bounds the recursion for rows that resemble plans.
-    private static let maximumDepth = 64
-
-    /// Returns the lines of the tree.
-    static func lines(of profile: Value) -> [String] {
-        guard case .object(let object) = profile, let plan = object["plan"] else {
-            return [TerminalText.visible(profile.json)]
-        }
-        var lines: [String] = []
-        for field in object where field.name != "plan" {
-            lines.append(TerminalText.visible("\(field.name) \(field.value.json)"))
-        }
-        append(plan, depth: 0, to: &lines)
-        return lines
-    }
-
-    private static func append(_ node: Value, depth: Int, to lines: inout [String]) {
-        let margin = String(repeating: "  ", count: depth)
-        guard depth < maximumDepth, case .object(let node) = node,
-            case .string(let name)? = node[operatorName]
-        else {
-            lines.append(margin + TerminalText.visible(node.json))
-            return
-        }
-        let details = node.filter { $0.name != operatorName && $0.name != childrenName }
-        let words = [name] + details.map { "\($0.name) \($0.value.json)" }
-        lines.append(margin + TerminalText.visible(words.joined(separator: "  ")))
-        guard case .array(let children)? = node[childrenName] else { return }
-        for child in children { append(child, depth: depth + 1, to: &lines) }
     }
 }

@@ -14,27 +14,39 @@ extension Command {
                 name: "arg", value: "NAME=JSON", isRepeatable: true,
                 summary: "set the parameter :NAME"),
             Option(
-                name: "mode", value: "MODE",
-                summary: "output mode: table (default), json, csv, markdown or line"),
+                name: "mode", value: "MODE", words: ResultMode.names,
+                summary: "output mode: " + ResultMode.names.joined(separator: ", ")),
             Option(name: "explain", summary: "print the plan without running the statement"),
             Option(name: "profile", summary: "print the profile of each operator after the rows"),
             Option(name: "timer", summary: "print the elapsed time to standard error"),
+            .json, .color, .noColor, .noPager,
         ],
         details: """
             STATEMENT is one statement; - reads it from standard input. A statement that writes
             opens the store for writing and is one commit. Any other statement only reads, and
             other processes may read concurrently. The store must exist.
 
-            The mode table truncates long values; line and markdown do not. In all three a missing
-            field is empty or omitted, and control characters are escaped as in JSON. The output
-            of a statement that writes ends with "commit N, M documents changed".
+            The default mode is box on a terminal, and table elsewhere. On a terminal, both shorten
+            long values with an ellipsis so that the columns fit; elsewhere, values are cut after
+            60 cells. Markdown and line shorten nothing. In these four modes a missing field is
+            empty or omitted, control characters are escaped as in JSON, EXPLAIN and PROFILE are
+            trees, and ADVISE prints the statements that create its indexes. The output of a
+            statement that writes ends with "commit N, M documents changed".
 
-            The mode json prints one row per line. The last line of a statement that writes has
+            The mode jsonl prints one row per line. The last line of a statement that writes has
             the JSON keys commit, changed (the number of documents) and ids; that of CREATE INDEX
-            and DROP INDEX has commit only. The mode csv follows RFC 4180 and starts with the field
-            names: a missing field is empty, null is null, and the strings "" and "null" are
-            quoted. Everything but rows goes to standard error. In every mode, so do notes that
-            may explain an empty result, such as a field that no document has.
+            and DROP INDEX has commit only. The mode json prints the same values as one array, and
+            --json is --mode jsonl.
+
+            The mode csv follows RFC 4180 and starts with the field names: a missing field is
+            empty, null is null, and the strings "" and "null" are quoted. The mode tsv separates
+            values by tabs: null is \\N, and tabs, line breaks and backslashes in values are \\t,
+            \\n, \\r and \\\\. In both, everything but rows goes to standard error. In every mode,
+            so do notes that may explain an empty result, such as a field that no document has.
+
+            On a terminal, a result longer than the screen is shown by the program in SHEAF_PAGER
+            or PAGER, by default '\(PagerCommand.fallback)'; an empty variable turns this off. There are
+            no colors if NO_COLOR is set, or if the output is not a terminal.
 
             The exit code is 64 for a syntax error or a missing or invalid argument, and 1 if the
             statement fails otherwise.
@@ -48,7 +60,7 @@ enum QueryCommand {
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
         let path = arguments.operands[0]
-        let mode = try ResultMode(named: arguments.value("mode"))
+        let mode = try ResultMode.chosen(arguments, output)
         let values = ArgumentValues(try StatementInput.arguments(arguments.allValues("arg")))
         let isExplaining = arguments.has("explain")
         guard !isExplaining || !arguments.has("profile") else {
@@ -67,15 +79,15 @@ enum QueryCommand {
         }
         let answer = QueryAnswer(statement, mode, output)
         if statement.isWriting {
-            try write(statement, values, at: path, &timer) { (result) throws(ToolError) in
+            try write(statement, values, at: path, &timer) { (result, time) throws(ToolError) in
                 try onStatement(at: path) { () throws(StoreError) in
-                    try answer.print(result, values)
+                    try answer.print(result, values, nanoseconds: time)
                 }
             }
         } else {
             try read(statement, values, at: path, answer, &timer)
         }
-        if arguments.has("timer") { output.printError(timer.text) }
+        if arguments.has("timer") { output.printInformation(timer.text) }
         return .ok
     }
 
@@ -103,12 +115,14 @@ enum QueryCommand {
         }
         timer.lap("plan and run")
         timer.rowCount = ResultRows(result).count
-        try onStatement(at: path) { () throws(StoreError) in try answer.print(result, values) }
+        try onStatement(at: path) { () throws(StoreError) in
+            try answer.print(result, values, nanoseconds: timer.totalNanoseconds)
+        }
     }
 
     private static func write(
         _ statement: Statement, _ values: ArgumentValues, at path: String,
-        _ timer: inout QueryTimer, _ print: (ResultStorage) throws(ToolError) -> Void
+        _ timer: inout QueryTimer, _ print: (ResultStorage, UInt64) throws(ToolError) -> Void
     ) throws(ToolError) {
         let store = try onStore(at: path) { () throws(StorageError) in
             try StoreEngine.open(existing: path)
@@ -116,7 +130,7 @@ enum QueryCommand {
         do throws(ToolError) {
             let result = try execute(statement, values, on: store, at: path, &timer)
             timer.rowCount = ResultRows(result).count
-            try print(result)
+            try print(result, timer.totalNanoseconds)
         } catch {
             try? store.close()
             throw error
@@ -155,16 +169,5 @@ extension Statement {
             Statement(
                 text: text, body: wrap(body), directives: directives, parameters: parameters)
         }
-    }
-}
-
-/// Runs `body` and converts its errors to errors of the tool for the store at `path`.
-private func onStatement<Value>(
-    at path: String, _ body: () throws(StoreError) -> Value
-) throws(ToolError) -> Value {
-    do throws(StoreError) {
-        return try body()
-    } catch {
-        throw .statement(error, at: path)
     }
 }

@@ -24,15 +24,13 @@ struct QueryTimer {
 
     /// The phases and the number of rows, on one line.
     var text: String {
-        let parts = laps.map { "\($0.name) \(Self.milliseconds($0.nanoseconds))" }
+        let parts = laps.map { "\($0.name) \(ElapsedTime.milliseconds($0.nanoseconds))" }
         let rows = rowCount.map { [Quantity.count($0, "row")] } ?? []
         return (parts + rows).joined(separator: ", ")
     }
 
-    private static func milliseconds(_ nanoseconds: UInt64) -> String {
-        let micros = nanoseconds / 1_000
-        let rest = String(micros % 1_000)
-        return "\(micros / 1_000)." + String(repeating: "0", count: 3 - rest.utf8.count) + rest
-            + " ms"
+    /// The time of all phases so far.
+    var totalNanoseconds: UInt64 {
+        laps.reduce(0) { $0 &+ $1.nanoseconds }
     }
 }

@@ -2,28 +2,42 @@ import SheafBytes
 
 /// The output mode for rows.
 enum ResultMode: String, CaseIterable {
-    case table, json, csv, markdown, line
+    case box, table, markdown, csv, tsv, json, jsonl, line
 
-    /// Creates the mode named by `--mode`; the default is `table`.
-    init(named name: String?) throws(ToolError) {
-        guard let name else {
-            self = .table
-            return
+    /// Returns the mode of `--mode` or `--json`; the default is `box` on a terminal, else `table`.
+    static func chosen(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ResultMode {
+        let isJSON = arguments.has(Option.json.name)
+        guard let name = arguments.value("mode") else {
+            return isJSON ? .jsonl : output.isTerminal ? .box : .table
         }
+        let mode = try ResultMode(named: name)
+        guard !isJSON || mode == .jsonl else {
+            throw .usage("--json is --mode jsonl, so --mode \(name) excludes it")
+        }
+        return mode
+    }
+
+    /// Creates the mode with this name.
+    init(named name: String) throws(ToolError) {
         guard let mode = Self(rawValue: name) else {
-            let names = Self.allCases.map(\.rawValue)
             throw .usage(
-                "unknown mode '\(name.shortened)'" + OptionSuggestion.text(for: name, among: names)
-                    + "; the modes are \(names.joined(separator: ", "))")
+                "unknown mode '\(name.shortened)'"
+                    + OptionSuggestion.text(for: name, among: Self.names)
+                    + "; the modes are \(Self.names.joined(separator: ", "))")
         }
         self = mode
     }
 
+    /// The names of all modes.
+    static let names = allCases.map(\.rawValue)
+
     /// Whether messages and trees may be printed among the rows.
     var isForPeople: Bool {
         switch self {
-        case .table, .markdown, .line: true
-        case .json, .csv: false
+        case .box, .table, .markdown, .line: true
+        case .csv, .tsv, .json, .jsonl: false
         }
     }
 }

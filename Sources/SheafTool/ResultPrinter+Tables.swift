@@ -3,55 +3,105 @@ import SheafQuery
 
 /// Tables for terminals and in Markdown.
 extension ResultPrinter {
-    /// Maximum width of a table cell, in columns of the terminal.
+    /// Maximum width of a cell outside of a terminal, in terminal cells.
     private static let maximumWidth = 60
 
-    /// Prints the rows as an aligned table, and their number.
+    /// The characters between and around the cells of a table.
+    private struct Frame {
+        let left: String
+        let between: String
+        let right: String
+
+        /// The number of terminal cells of both ends together.
+        var border: Int { left.count + right.count }
+    }
+
+    private struct Table {
+        let columns: ArraySlice<ResultColumns.Column>
+        let widths: [Int]
+        let hasHidden: Bool
+    }
+
+    /// Prints the rows as a box or an aligned table, and their number.
     func printTable(_ rows: ResultRows) throws(StoreError) {
-        var columns = try ResultColumns(of: rows, measuring: { Self.cell($0).width }).all
-        for (index, column) in columns.enumerated() {
-            columns[index].width = max(column.width, Self.header(column).width)
+        let screen = output.isTerminal ? Screen.current() : nil
+        let limit = screen?.columns ?? Self.maximumWidth
+        let columns = try ResultColumns(
+            of: rows, measuring: { TerminalText.fitted(Self.text($0), to: limit).width }
+        ).all
+        guard !columns.isEmpty else { return output.write(summary(rows.count)) }
+        let natural = columns.map {
+            max($0.width, TerminalText.fitted($0.name, to: limit).width)
         }
-        if !columns.isEmpty {
-            printCells(columns) { (Self.header($0), $0.isNumeric) }
-            output.write(
-                columns.map { String(repeating: "-", count: $0.width) }.joined(separator: "-+-"))
-            try rows.forEach { (row) throws(StoreError) in
-                printCells(columns) { column in
-                    guard let value = row[column.name] else { return (.init(), false) }
-                    return (Self.cell(value), Self.isNumber(value))
-                }
-                return !output.isClosed
+        let frame =
+            mode == .box
+            ? Frame(left: "│ ", between: " │ ", right: " │")
+            : Frame(left: "", between: " | ", right: "")
+        let layout = ColumnLayout(
+            natural, available: screen?.columns, border: frame.border, gap: frame.between.count)
+        let table = Table(
+            columns: columns.prefix(layout.widths.count), widths: layout.widths,
+            hasHidden: layout.hiddenCount > 0)
+        printRule(table, "┌─", "─┬─", "─┐", isInside: false)
+        printCells(table, frame) { column, width in
+            (TerminalText.fitted(column.name, to: width), column.isNumeric, .bold)
+        }
+        printRule(table, "├─", "─┼─", "─┤", isInside: true)
+        try rows.forEach { (row) throws(StoreError) in
+            printCells(table, frame) { column, width in
+                guard let value = row[column.name] else { return (.init(), false, nil) }
+                let style: TerminalStyle? = value == .null ? .dim : nil
+                return (
+                    TerminalText.fitted(Self.text(value), to: width), Self.isNumber(value), style
+                )
             }
-            output.write("")
+            return !output.isClosed
         }
-        output.write(Quantity.count(rows.count, "row"))
+        printRule(table, "└─", "─┴─", "─┘", isInside: false)
+        if mode == .table { output.write("") }
+        let note =
+            layout.hiddenCount == 0
+            ? "" : ", \(layout.widths.count) of \(columns.count) columns (the mode line shows all)"
+        output.write(
+            mode == .box
+                ? output.styled(summary(rows.count, note), .dim)
+                : summary(rows.count, note))
+    }
+
+    private func printRule(
+        _ table: Table, _ left: String, _ between: String, _ right: String, isInside: Bool
+    ) {
+        let widths = table.widths + (table.hasHidden ? [1] : [])
+        guard mode == .box else {
+            guard isInside else { return }
+            return output.write(
+                widths.map { String(repeating: "-", count: $0) }.joined(separator: "-+-"))
+        }
+        let line = widths.map { String(repeating: "─", count: $0) }.joined(separator: between)
+        output.write(output.styled(left + line + right, .dim))
     }
 
     private func printCells(
-        _ columns: [ResultColumns.Column],
-        _ cell: (ResultColumns.Column) -> (TerminalText.Fitted, isNumber: Bool)
+        _ table: Table, _ frame: Frame,
+        _ cell: (ResultColumns.Column, Int) -> (TerminalText.Fitted, isNumber: Bool, TerminalStyle?)
     ) {
-        var line: [UInt8] = []
-        for (index, column) in columns.enumerated() {
-            if index > 0 { line += " | ".utf8 }
-            let (fitted, isNumber) = cell(column)
-            let gap = repeatElement(0x20 as UInt8, count: max(0, column.width - fitted.width))
+        let between = output.styled(frame.between, .dim)
+        var line = output.styled(frame.left, .dim)
+        for (index, column) in table.columns.enumerated() {
+            if index > 0 { line += between }
+            let (fitted, isNumber, style) = cell(column, table.widths[index])
+            let gap = String(repeating: " ", count: max(0, table.widths[index] - fitted.width))
             if isNumber { line += gap }
-            line += fitted.text.utf8
+            line += style.map { output.styled(fitted.text, $0) } ?? fitted.text
             if !isNumber { line += gap }
         }
-        // Trailing spaces would only matter when the text is copied.
-        while line.last == 0x20 { line.removeLast() }
-        output.write(String(decoding: line, as: UTF8.self))
-    }
-
-    private static func cell(_ value: Value) -> TerminalText.Fitted {
-        TerminalText.fitted(text(value), to: maximumWidth)
-    }
-
-    private static func header(_ column: ResultColumns.Column) -> TerminalText.Fitted {
-        TerminalText.fitted(column.name, to: maximumWidth)
+        if table.hasHidden { line += between + "…" }
+        line += output.styled(frame.right, .dim)
+        if mode == .table {
+            // Trailing spaces would only matter when the text is copied.
+            while line.utf8.last == 0x20 { line.removeLast() }
+        }
+        output.write(line)
     }
 
     private static func isNumber(_ value: Value) -> Bool {

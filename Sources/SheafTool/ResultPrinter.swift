@@ -8,20 +8,38 @@ import SheafQuery
 struct ResultPrinter {
     let mode: ResultMode
     let output: Output
+    /// The time that the statement took, printed after the rows on a terminal.
+    var nanoseconds: UInt64?
 
     /// Prints all rows.
     func print(_ rows: ResultRows) throws(StoreError) {
         switch mode {
-        case .json:
-            try rows.forEach { (row) throws(StoreError) in
-                output.write(TerminalText.visible(Value.object(row).json))
-                return !output.isClosed
-            }
+        case .json, .jsonl:
+            var printer = JSONPrinter(mode, output)
+            try print(rows, to: &printer)
+            printer.close()
         case .line: try printFields(rows)
-        case .csv: try printDelimited(rows)
-        case .table: try printTable(rows)
+        case .csv, .tsv: try printDelimited(rows)
+        case .box, .table: try printTable(rows)
         case .markdown: try printMarkdown(rows)
         }
+    }
+
+    /// Prints the rows as JSON.
+    func print(_ rows: ResultRows, to printer: inout JSONPrinter) throws(StoreError) {
+        var filled = printer
+        defer { printer = filled }
+        try rows.forEach { (row) throws(StoreError) in
+            filled.add(TerminalText.visible(Value.object(row).json))
+            return !output.isClosed
+        }
+    }
+
+    /// The number of rows, with the time on a terminal.
+    func summary(_ count: Int, _ note: String = "") -> String {
+        var text = Quantity.count(count, "row") + note
+        if output.isTerminal, let nanoseconds { text += " in " + ElapsedTime.text(nanoseconds) }
+        return text
     }
 
     /// Returns a value as text: strings without quotes, other values as JSON.
@@ -47,45 +65,15 @@ struct ResultPrinter {
             }
             return !output.isClosed
         }
+        guard output.isTerminal else { return }
+        if !isFirst { output.write("") }
+        output.write(output.styled(summary(rows.count), .dim))
     }
 
     private func printField(_ name: String, _ value: Value) {
+        let text = TerminalText.visible(Self.text(value))
         output.write(
-            TerminalText.visible(name) + " = " + TerminalText.visible(Self.text(value)))
-    }
-
-    // MARK: CSV
-
-    /// Prints RFC 4180 records, with control characters escaped only on a terminal.
-    private func printDelimited(_ rows: ResultRows) throws(StoreError) {
-        let columns = try ResultColumns(of: rows).all
-        guard !columns.isEmpty else { return }
-        printRecord(columns.map { Self.delimited(Value.string($0.name)) })
-        try rows.forEach { (row) throws(StoreError) in
-            printRecord(columns.map { row[$0.name].map(Self.delimited) ?? "" })
-            return !output.isClosed
-        }
-    }
-
-    private func printRecord(_ cells: [String]) {
-        let line = cells.joined(separator: ",")
-        output.write((output.isTerminal ? TerminalText.visible(line) : line) + "\r")
-    }
-
-    private static func delimited(_ value: Value) -> String {
-        let cell = text(value)
-        var needsQuotes = cell.utf8.contains {
-            [UInt8(ascii: "\""), UInt8(ascii: ","), 0x0A, 0x0D].contains($0)
-        }
-        // The quotes distinguish these strings from missing values and null.
-        if case .string = value, cell.isEmpty || cell == "null" { needsQuotes = true }
-        guard needsQuotes else { return cell }
-        var quoted: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in cell.utf8 {
-            quoted.append(byte)
-            if byte == UInt8(ascii: "\"") { quoted.append(byte) }
-        }
-        quoted.append(UInt8(ascii: "\""))
-        return String(decoding: quoted, as: UTF8.self)
+            output.styled(TerminalText.visible(name), .bold) + " = "
+                + (value == .null ? output.styled(text, .dim) : text))
     }
 }

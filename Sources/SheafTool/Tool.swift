@@ -15,11 +15,10 @@ enum Tool {
     static let version = SheafVersion.current
 
     /// All commands, in the order of the help.
-    private static let commands: [Command] = [
-        .query, .export, .checksum, .log, .show, .blame, .verify, .salvage, .stats, .compact,
-        .backup, .restore, .diff, .clock, .peerServe,
-        .peerConnect,
-        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .importFile,
+    static let commands: [Command] = [
+        .query, .watch, .importFile, .export, .checksum, .log, .show, .blame, .verify, .salvage,
+        .stats, .compact, .backup, .restore, .diff, .clock, .peerServe, .peerConnect, .peerList,
+        .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .completions, .man,
     ]
 
     /// Runs the command in `words`, which do not include the name of the program.
@@ -82,6 +81,7 @@ enum Tool {
 
     /// Returns the help of the command or the element of the query language that `words` name.
     private static func help(on words: [String]) throws(ToolError) -> String {
+        if words == ["tour"] { return Tour.text }
         let isCommand = commands.contains { command in
             words.starts(with: command.name.split(separator: " ").map(String.init))
         }
@@ -143,6 +143,9 @@ enum Tool {
             let gap = String(repeating: " ", count: width - command.name.utf8.count + 2)
             return "  \(command.name)\(gap)\(command.summary)"
         }
+        let codes = ExitCode.allCases.map { code in
+            "  \(code.rawValue)" + (code.rawValue < 10 ? " " : "") + "  \(code.summary)"
+        }
         return """
             usage: sheaf COMMAND ...
 
@@ -158,11 +161,12 @@ enum Tool {
             'sheaf help COMMAND' describes a command; 'sheaf --version' prints the version.
             Data goes to standard output, messages to standard error. -- ends the options.
 
+            'sheaf help tour' shows ten tasks, one line each.
+
             exit codes:
-              0   success
-              1   the command failed, or 'sheaf diff' found a difference
-              3   the store is damaged, or data was lost
-              64  invalid usage
+            \(codes.joined(separator: "\n"))
+
+            \(ExitCode.interruption)
             """
     }
 }

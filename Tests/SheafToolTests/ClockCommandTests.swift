@@ -53,7 +53,7 @@ import Testing
 
     private func rows(_ path: String) throws -> String {
         let statement = "SELECT * FROM cars ORDER BY _id"
-        return try ToolRun(["query", path, statement, "--mode", "json"]).text
+        return try ToolRun(["query", path, statement, "--mode", "jsonl"]).text
     }
 
     @Test func `a repair removes stamps ahead of the clock and keeps the documents`() throws {

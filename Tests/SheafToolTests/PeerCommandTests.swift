@@ -116,7 +116,7 @@ import Testing
                 address, "--subscribe", red, "--until-synced", "--timeout", "180",
             ])
         #expect(once.status == 0, "\(once.errors)")
-        let rows = try ToolRun(["query", scene.path("ben"), "SELECT _id FROM cars", "--mode=json"])
+        let rows = try ToolRun(["query", scene.path("ben"), "SELECT _id FROM cars", "--mode=jsonl"])
         #expect(rows.text == "{\"_id\":\"a\"}\n")
 
         let ben = try scene.connect("ben", "--connect", address, "--subscribe", red)
@@ -171,7 +171,7 @@ import Testing
             "SELECT * FROM cars ORDER BY n DESC LIMIT 2", "--until-synced", "--timeout", "180")
         #expect(try ben.end() == 0, "\(ben.errorText)")
         let rows = try ToolRun([
-            "query", ben.store, "SELECT _id FROM cars ORDER BY _id", "--mode=json",
+            "query", ben.store, "SELECT _id FROM cars ORDER BY _id", "--mode=jsonl",
         ])
         #expect(rows.text == "{\"_id\":\"b\"}\n{\"_id\":\"c\"}\n", "\(rows.text)")
         let help = try ToolRun(["help", "peer", "serve"])

@@ -22,7 +22,7 @@ import Testing
             "SELECT * FROM cars", "SHOW ALL", "EXPLAIN SELECT * FROM cars", "ADVISE SELECT 1",
             "ALTER SYSTEM SET dql_strict_mode = true", "SELECT * FROM nowhere",
         ] {
-            let run = try store.query(statement, "--mode=json")
+            let run = try store.query(statement, "--mode=jsonl")
             #expect(run.errors.contains("in use") == false, "\(statement): \(run.errors)")
         }
         #expect(try store.files() == before)
@@ -31,7 +31,7 @@ import Testing
     @Test func `notes on an empty result go to standard error in every mode`() throws {
         let store = try cars()
         let note = "note: no document in cars has a field mile; did you mean miles?\n"
-        for mode in ["table", "json", "csv", "markdown", "line"] {
+        for mode in ["box", "table", "markdown", "csv", "tsv", "json", "jsonl", "line"] {
             let empty = try store.query("SELECT * FROM cars WHERE mile > 5", "--mode", mode)
             #expect(empty.status == 0 && empty.errors == note, "\(mode): \(empty.errors)")
             #expect(!empty.text.contains("note"))
@@ -62,7 +62,7 @@ import Testing
 
                 """)
         let json = try store.query(
-            "UPDATE cars SET miles = 2 RETURNING miles", "--mode", "json")
+            "UPDATE cars SET miles = 2 RETURNING miles", "--mode", "jsonl")
         #expect(
             json.text == """
                 {"miles":2}
@@ -83,26 +83,26 @@ import Testing
         let store = try cars()
         #expect(try store.query("CREATE INDEX by_color ON cars (color)").text == "commit 2\n")
         let rows = try store.query(
-            "SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'blue'", "--mode=json")
+            "SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'blue'", "--mode=jsonl")
         #expect(rows.text == "{\"_id\":\"a\"}\n{\"_id\":\"c\"}\n", "\(rows.errors)")
-        let indexes = try store.query("SELECT _id FROM system:indexes", "--mode=json")
+        let indexes = try store.query("SELECT _id FROM system:indexes", "--mode=jsonl")
         #expect(indexes.text == "{\"_id\":\"cars.by_color\"}\n")
         #expect(
-            try store.query("DROP INDEX by_color ON cars", "--mode=json").text
+            try store.query("DROP INDEX by_color ON cars", "--mode=jsonl").text
                 == "{\"commit\":3}\n")
-        #expect(try store.query("SELECT _id FROM system:indexes", "--mode=json").text.isEmpty)
+        #expect(try store.query("SELECT _id FROM system:indexes", "--mode=jsonl").text.isEmpty)
     }
 
     @Test func `arguments are JSON values and never part of the statement`() throws {
         let store = try cars()
         let found = try store.query(
-            "SELECT _id FROM cars WHERE color = :color AND miles IN :miles", "--mode=json",
+            "SELECT _id FROM cars WHERE color = :color AND miles IN :miles", "--mode=jsonl",
             "--arg", #"color="blue""#, "--arg", "miles=[9000, 1e1]", "--arg", "unused=null")
         #expect(found.text == "{\"_id\":\"c\"}\n", "\(found.errors)")
         let equal = try store.query("SELECT :x AS x FROM system:dual", #"--arg=x="a=b""#)
         #expect(equal.lines.contains("a=b"))
         let injected = try store.query(
-            "SELECT _id FROM cars WHERE color = :color", "--mode=json",
+            "SELECT _id FROM cars WHERE color = :color", "--mode=jsonl",
             #"--arg=color="' OR true --""#)
         #expect(injected.status == 0 && injected.output.isEmpty)
         let cases: [(argument: String, complaint: String)] = [
@@ -146,8 +146,11 @@ import Testing
     @Test func `invalid options are refused before the store is opened`() throws {
         let cases: [(words: [String], complaint: String)] = [
             (["SELECT 1", "--mode", "jsno"], "unknown mode 'jsno'; did you mean 'json'?"),
-            (["SELECT 1", "--mode=xml"], "the modes are table, json, csv, markdown, line"),
+            (["SELECT 1", "--mode=xml"], "the modes are box, table, markdown, csv, tsv, json"),
             (["SELECT 1", "--explain", "--profile"], "mutually exclusive"),
+            (["SELECT 1", "--json", "--mode=csv"], "--json is --mode jsonl"),
+            (["SELECT 1", "--color=blue"], "--color must be always, auto or never, not 'blue'"),
+            (["SELECT 1", "--color=always", "--no-color"], "mutually exclusive"),
             ([], "missing STATEMENT"), ([""], "STATEMENT is empty"),
             (["SELECT 1", "--arg"], "--arg requires a value: --arg NAME=JSON"),
         ]
@@ -169,7 +172,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
         let store = try cars()
         let engine = try store.open()
-        let reading = try store.query("SELECT * FROM cars", "--mode=json")
+        let reading = try store.query("SELECT * FROM cars", "--mode=jsonl")
         #expect(reading.status == 0 && reading.lines.count == 3, "\(reading.errors)")
         let run = try store.query(write)
         #expect(run.status == 1 && run.output.isEmpty)
@@ -209,7 +212,7 @@ import Testing
         let run = try store.script(
             """
             printf 'SELECT _id\\nFROM cars -- all of them\\nORDER BY miles;\\n' |
-                "$0" query "$STORE" - --mode json
+                "$0" query "$STORE" - --mode jsonl
             """)
         #expect(run.text == "{\"_id\":\"b\"}\n{\"_id\":\"a\"}\n{\"_id\":\"c\"}\n", "\(run.errors)")
         let long = try store.script("head -c 1048577 /dev/zero | \"$0\" query \"$STORE\" -")
@@ -227,7 +230,7 @@ import Testing
             (0..<5_000).map { number in
                 (id: .integer(number), fields: ["text": .string(String(repeating: "x", count: 50))])
             })
-        for mode in ["table", "json", "csv", "markdown", "line"] {
+        for mode in ["box", "table", "markdown", "csv", "tsv", "json", "jsonl", "line"] {
             let run = try store.script(
                 """
                 { "$0" query "$STORE" 'SELECT * FROM t' --mode \(mode); echo "status $?" >&2; } |
@@ -244,12 +247,12 @@ import Testing
         let plan = try store.query("SELECT * FROM cars", "--explain")
         #expect(plan.status == 0 && plan.text.contains("scan cars"))
         #expect(!plan.text.contains("blue"))
-        let object = try store.query("SELECT * FROM cars", "--explain", "--mode=json").objects()
+        let object = try store.query("SELECT * FROM cars", "--explain", "--mode=jsonl").objects()
         #expect(object.count == 1 && object[0].keys.contains("plan"))
         let profile = try store.query("SELECT * FROM cars", "--profile")
         #expect(profile.status == 0 && profile.text.contains("\n3 rows\n\n"))
         #expect(!profile.text.contains("~request_profile"))
-        let rows = try store.query("SELECT * FROM cars", "--profile", "--mode=json").objects()
+        let rows = try store.query("SELECT * FROM cars", "--profile", "--mode=jsonl").objects()
         #expect(rows.count == 4 && rows[3].keys.contains("~request_profile"))
         let csv = try store.query("SELECT * FROM cars", "--profile", "--mode=csv")
         #expect(csv.text.hasPrefix("_id,color,miles\r\n") && !csv.errors.isEmpty)
@@ -257,7 +260,7 @@ import Testing
 
     @Test func `timings are printed to standard error`() throws {
         let store = try cars()
-        let read = try store.query("SELECT * FROM cars", "--timer", "--mode=json")
+        let read = try store.query("SELECT * FROM cars", "--timer", "--mode=jsonl")
         #expect(read.lines.count == 3)
         #expect(read.errors.hasPrefix("sheaf: parse ") && read.errors.hasSuffix(" ms, 3 rows\n"))
         let write = try store.query("DELETE FROM cars", "--timer")

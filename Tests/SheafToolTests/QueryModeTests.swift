@@ -62,9 +62,63 @@ import Testing
                 """#)
     }
 
-    @Test func `JSON has one row per line, formatted like documents`() throws {
+    @Test func `a box has a frame around the aligned columns`() throws {
+        let statement = "SELECT miles, color FROM cars WHERE miles > 0 ORDER BY miles"
         #expect(
-            try cars().query(all, "--mode", "json").text == #"""
+            try cars().query(statement, "--mode=box").text == """
+                ┌───────┬───────────┐
+                │ miles │ color     │
+                ├───────┼───────────┤
+                │  10.5 │ rot|*red* │
+                │  3000 │ blue      │
+                └───────┴───────────┘
+                2 rows
+
+                """)
+    }
+
+    @Test func `TSV escapes tabs, and distinguishes null from a text`() throws {
+        let store = try QueryCommandStore(
+            "t",
+            [
+                (1, ["x": "a\tb\\c\r\nd", "y": .null]), (2, ["x": "null", "y": "\\N"]),
+                (3, ["y": ""]),
+            ])
+        #expect(
+            try store.query("SELECT _id, x, y FROM t ORDER BY _id", "--mode=tsv").text
+                == "_id\tx\ty\n1\ta\\tb\\\\c\\r\\nd\t\\N\n2\tnull\t\\\\N\n3\t\t\n")
+    }
+
+    @Test func `the mode json is one array of what jsonl has on its lines`() throws {
+        let store = try cars()
+        for statement in [
+            all, all + " WHERE _id = 'a'", all + " WHERE false", "PROFILE " + all,
+            "EXPLAIN " + all, "ADVISE " + all + " WHERE color = 'blue'",
+        ] {
+            let array = try store.query(statement, "--mode=json")
+            guard case .array(let values) = try Value(jsonBytes: Array(array.output)) else {
+                Issue.record("\(array.text)")
+                continue
+            }
+            let lines = try store.query(statement, "--json").lines.map { try Value(json: $0) }
+            #expect(values.count == lines.count)
+            // Profiles have times.
+            if !statement.hasPrefix("PROFILE") { #expect(values == lines, "\(statement)") }
+        }
+        let write = try store.query("UPDATE cars SET n = 1 RETURNING _id", "--mode=json")
+        #expect(
+            write.text == """
+                [{"_id":"a"},
+                 {"_id":"b"},
+                 {"_id":{"vin":7}},
+                 {"commit":2,"changed":3,"ids":["a","b",{"vin":7}]}]
+
+                """)
+    }
+
+    @Test func `JSON lines have one row per line, formatted like documents`() throws {
+        #expect(
+            try cars().query(all, "--mode", "jsonl").text == #"""
                 {"_id":"a","color":"blue","miles":3000,"note":"says \"hi\",\nleaves"}
                 {"_id":"b","color":"rot|*red*","miles":10.5,"parts":{"n":[1,null]}}
                 {"_id":{"vin":7},"color":null,"name":"","word":"null"}
@@ -102,7 +156,13 @@ import Testing
         let (known, unknown) = ("SELECT color, miles FROM cars WHERE false", all + " WHERE false")
         let cases: [(mode: String, known: String, unknown: String)] = [
             ("table", "color | miles\n------+------\n\n0 rows\n", "0 rows\n"),
-            ("json", "", ""), ("line", "", ""), ("csv", "color,miles\r\n", ""),
+            ("jsonl", "", ""), ("json", "[]\n", "[]\n"), ("line", "", ""),
+            ("csv", "color,miles\r\n", ""), ("tsv", "color\tmiles\n", ""),
+            (
+                "box",
+                "┌───────┬───────┐\n│ color │ miles │\n├───────┼───────┤\n└───────┴───────┘\n0 rows\n",
+                "0 rows\n"
+            ),
             ("markdown", "| color | miles |\n| --- | --- |\n", ""),
         ]
         for (mode, expected, other) in cases {
@@ -177,12 +237,12 @@ import Testing
             (0..<1_001).map { number in
                 (id: .integer(number), fields: Object([("f\(number)", .null)]))
             })
-        for mode in ["table", "csv", "markdown"] {
+        for mode in ["box", "table", "csv", "tsv", "markdown"] {
             let run = try store.query("SELECT * FROM t", "--mode", mode)
             #expect(run.status == 1 && run.output.isEmpty)
             #expect(run.errors.contains("more than 1000 different fields"), "\(run.errors)")
         }
-        #expect(try store.query("SELECT * FROM t", "--mode", "json").lines.count == 1_001)
+        #expect(try store.query("SELECT * FROM t", "--mode", "jsonl").lines.count == 1_001)
         #expect(try store.query("SELECT * FROM t", "--mode", "line").lines.count == 2_002)
     }
 }

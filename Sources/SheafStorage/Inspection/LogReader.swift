@@ -16,6 +16,11 @@ package final class LogReader: Sendable {
         (directory, contents) = try Self.read(volume, after: nil)
     }
 
+    /// Creates a reader of files that were read.
+    init(_ directory: DirectorySnapshot, _ contents: LogContents) {
+        (self.directory, self.contents) = (directory, contents)
+    }
+
     /// Takes the files of a store and reads their headers and footers.
     ///
     /// Files that contradict each other are taken again, in case a writer has just replaced them.

@@ -8,6 +8,8 @@ struct Option {
     var value: String?
     /// Whether the option may be given several times; otherwise the last value applies.
     var isRepeatable = false
+    /// The values, if there are only a few.
+    var words: [String] = []
     let summary: String
 
     static let json = Option(name: "json", summary: "print one JSON object per line")

@@ -86,6 +86,12 @@ struct Command: Sendable {
             let name = empty < allowed.count ? allowed[empty] : furtherOperands ?? ""
             throw .usage("\(name) is empty; usage: \(usage)")
         }
+        try output.apply(arguments)
+        if options.contains(where: { $0.name == Option.noPager.name }),
+            !arguments.has(Option.noPager.name)
+        {
+            output.usePager()
+        }
         return try run(arguments, output)
     }
 }

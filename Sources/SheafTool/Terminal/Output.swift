@@ -10,17 +10,68 @@
 final class Output {
     private static let bufferLength = 64 << 10
 
+    /// Data that may be shown by a pager.
+    private enum Paging {
+        case off
+        /// The data fits on the screen so far, and is kept until it does not.
+        case waiting(PagerCommand, Screen, rows: Int)
+        case running(Pager)
+    }
+
     private var buffer: [UInt8] = []
-    /// Whether the reader of standard output has closed it; further data is discarded.
-    private(set) var isClosed = false
+    private var paging = Paging.off
+    /// Messages that wait for the end of the data that a pager may show.
+    private var messages: [UInt8] = []
+    /// Whether the reader of standard output has closed it.
+    private var isPipeClosed = false
     private var failure: Int32?
     /// Whether standard output is a terminal, which interprets control characters.
     let isTerminal = isatty(STDOUT_FILENO) == 1
+    /// Whether data is colored.
+    private(set) var isColored: Bool
+    private var areErrorsColored: Bool
+    private var pager: PagerCommand?
+
+    /// Creates an output that is colored only on a terminal, and uses no pager.
+    init() {
+        isColored = ColorChoice.auto.isColored(onTerminal: isTerminal)
+        areErrorsColored = ColorChoice.auto.isColored(onTerminal: isatty(STDERR_FILENO) == 1)
+    }
+
+    /// Whether the reader has closed the data, or quit the pager; further data is discarded.
+    var isClosed: Bool {
+        if case .running(let pager) = paging, pager.isClosed { return true }
+        return isPipeClosed
+    }
+
+    /// Whether the reader of a pipe has closed it, which otherwise only a write would reveal.
+    var isReaderGone: Bool {
+        var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLERR) != 0
+    }
+
+    /// Applies the options `--color`, `--no-color` and `--no-pager`.
+    func apply(_ arguments: Arguments) throws(ToolError) {
+        let choice = try ColorChoice(arguments)
+        isColored = choice.isColored(onTerminal: isTerminal)
+        areErrorsColored = choice.isColored(onTerminal: isatty(STDERR_FILENO) == 1)
+    }
+
+    /// Uses the pager of the environment for data longer than the screen, on a terminal.
+    func usePager() {
+        pager = isTerminal && isatty(STDIN_FILENO) == 1 ? PagerCommand() : nil
+    }
 
     /// Writes a line of data.
     func write(_ line: String) {
         buffer.append(contentsOf: line.utf8)
         buffer.append(0x0A)
+        if case .waiting(let command, let screen, let rows) = paging {
+            let total = rows + screen.rows(of: line)
+            // One row is left for the prompt.
+            total < screen.rows
+                ? paging = .waiting(command, screen, rows: total) : startPager(command)
+        }
         if buffer.count >= Self.bufferLength { flush() }
     }
 
@@ -30,12 +81,53 @@ final class Output {
         if buffer.count >= Self.bufferLength { flush() }
     }
 
-    /// Writes the buffered data to standard output.
+    /// Returns the text with an emphasis, if data is colored.
+    func styled(_ text: String, _ style: TerminalStyle) -> String {
+        isColored ? style.applied(to: text) : text
+    }
+
+    /// Runs `body`; the pager shows the data that it writes, if it is longer than the screen.
+    func paged<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+        guard let pager, case .off = paging else { return try body() }
+        flush()
+        paging = .waiting(pager, Screen.current(), rows: 0)
+        defer { endPaging() }
+        try body()
+    }
+
+    private func startPager(_ command: PagerCommand) {
+        // Without a pager the data is printed plainly.
+        paging = Pager(command).map(Paging.running) ?? .off
+        flush()
+    }
+
+    private func endPaging() {
+        var complaint: String?
+        if case .running(let pager) = paging {
+            flush()
+            complaint = pager.finish()
+        }
+        paging = .off
+        flush()
+        _ = Self.write(messages, to: STDERR_FILENO)
+        messages = []
+        if let complaint { printError(complaint) }
+    }
+
+    /// Writes the buffered data to standard output, or to the pager.
     func flush() {
-        defer { buffer.removeAll(keepingCapacity: true) }
-        guard !isClosed, failure == nil else { return }
+        switch paging {
+        case .waiting: return
+        case .running(let pager): pager.write(buffer)
+        case .off: flushToStandardOutput()
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private func flushToStandardOutput() {
+        guard !isPipeClosed, failure == nil else { return }
         if let code = Self.write(buffer, to: STDOUT_FILENO) {
-            if code == EPIPE { isClosed = true } else { failure = code }
+            if code == EPIPE { isPipeClosed = true } else { failure = code }
         }
     }
 
@@ -46,17 +138,33 @@ final class Output {
         throw .failed("cannot write to standard output: \(String(cString: strerror(failure)))")
     }
 
-    /// Writes a message to standard error.
+    /// Writes a message to standard error, in red on a terminal.
     func printError(_ line: String) {
-        // Data is flushed first, so that data and messages appear in order.
-        flush()
-        _ = Self.write(Array("sheaf: \(line)\n".utf8), to: STDERR_FILENO)
+        let lines = "sheaf: \(line)".split(separator: "\n", omittingEmptySubsequences: false)
+        printMessage(
+            lines.map { areErrorsColored ? TerminalStyle.red.applied(to: String($0)) : String($0) }
+                .joined(separator: "\n"))
     }
 
     /// Writes a note on a result to standard error.
     func print(note: String) {
+        printMessage("note: \(note)")
+    }
+
+    /// Writes a message that is no error to standard error, such as timings.
+    func printInformation(_ line: String) {
+        printMessage("sheaf: \(line)")
+    }
+
+    /// Writes a line to standard error, such as progress.
+    func printMessage(_ line: String) {
+        guard case .off = paging else {
+            messages += "\(line)\n".utf8
+            return
+        }
+        // Data is flushed first, so that data and messages appear in order.
         flush()
-        _ = Self.write(Array("note: \(note)\n".utf8), to: STDERR_FILENO)
+        _ = Self.write(Array("\(line)\n".utf8), to: STDERR_FILENO)
     }
 
     /// Writes a line to standard output unbuffered, from any thread; errors are ignored.
@@ -65,7 +173,7 @@ final class Output {
     }
 
     /// Writes all bytes; returns the error number of a failed write, or nil.
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         bytes.withUnsafeBytes { bytes in
             var done = 0
             while done < bytes.count {

@@ -113,6 +113,34 @@ enum Timestamp {
     }
 }
 
+/// Elapsed times as text.
+enum ElapsedTime {
+    /// Returns the time in the unit that suits it, such as `812 µs`, `1.25 ms` or `4.03 s`.
+    static func text(_ nanoseconds: UInt64) -> String {
+        switch nanoseconds {
+        case ..<1_000: "\(nanoseconds) ns"
+        case ..<1_000_000: "\(nanoseconds / 1_000) µs"
+        case ..<1_000_000_000: hundredths(nanoseconds / 10_000) + " ms"
+        default: hundredths(nanoseconds / 10_000_000) + " s"
+        }
+    }
+
+    /// Returns the time in milliseconds with three decimals.
+    static func milliseconds(_ nanoseconds: UInt64) -> String {
+        let micros = nanoseconds / 1_000
+        return "\(micros / 1_000)." + digits(micros % 1_000, 3) + " ms"
+    }
+
+    private static func hundredths(_ count: UInt64) -> String {
+        "\(count / 100)." + digits(count % 100, 2)
+    }
+
+    private static func digits(_ number: UInt64, _ width: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+    }
+}
+
 /// Byte counts and other counts as text.
 enum Quantity {
     /// Returns a number of bytes with its unit, such as `1.5 MiB` or `312 bytes`.

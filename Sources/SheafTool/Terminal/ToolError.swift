@@ -64,3 +64,14 @@ func onStore<Value>(
         throw .storage(error, at: path)
     }
 }
+
+/// Runs `body` and converts its errors to errors of the tool for the store at `path`.
+func onStatement<Value>(
+    at path: String, _ body: () throws(StoreError) -> Value
+) throws(ToolError) -> Value {
+    do throws(StoreError) {
+        return try body()
+    } catch {
+        throw .statement(error, at: path)
+    }
+}

@@ -1,0 +1,65 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStatements
+
+extension Command {
+    /// The command `sheaf watch`.
+    static let watch = Command(
+        name: "watch", summary: "print the rows of a query, and then each change",
+        operands: ["PATH", "STATEMENT"],
+        options: [
+            Option(
+                name: "arg", value: "NAME=JSON", isRepeatable: true,
+                summary: "set the parameter :NAME"),
+            Option(
+                name: "mode", value: "MODE", words: Watch.modes.map(\.rawValue),
+                summary: "output mode: box, table, markdown, line or jsonl"),
+            .json,
+            Option(name: "count", value: "N", summary: "end after N changes"),
+            .color, .noColor,
+        ],
+        details: """
+            STATEMENT is a SELECT; - reads it from standard input. The store is opened for reading,
+            so that any process may write to it meanwhile. After the rows, each change of the
+            result is printed when its commit is durable: + before an inserted row, - before a
+            removed one, and ~ before the changed fields of a row with their values before and
+            after. Commits that follow each other quickly may be printed together. Only rows that
+            change are printed, so a different order alone is not.
+
+            --json is --mode jsonl: each row and each change is one line with the JSON keys change
+            (initial, inserted, removed or changed), commit, and row; a changed row also has
+            previous. Each line is written immediately:
+
+              sheaf watch cars 'SELECT * FROM cars' --json | jq -c '[.change, .row._id]'
+
+            It runs until Ctrl-C, or until the reader of a pipe closes it, and then ends with exit
+            code 0. The exit code is 64 for a syntax error or a missing or invalid argument.
+            """,
+        run: WatchCommand.run)
+}
+
+/// The implementation of `sheaf watch`.
+enum WatchCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let path = arguments.operands[0]
+        let mode = try ResultMode.chosen(arguments, output)
+        try Watch.check(mode)
+        let values = try StatementInput.arguments(arguments.allValues("arg"))
+        let limit = try arguments.number("count").map { Int(clamping: $0) } ?? .max
+        let text = try StatementInput.text(arguments.operands[1])
+        try onStatement(at: path) { () throws(StoreError) in _ = try Parser.parse(text) }
+        let signals = try StopSignals()
+        let store = try waitFor {
+            try await Store.open(at: path, options: StoreOptions(isReadOnly: true))
+        }
+        let watch = try Watch(store, at: path, mode: mode, output)
+        try watch.run(DQL(verbatim: text), QueryArguments(values), limit: limit) {
+            signals.wait(milliseconds: 0)
+        }
+        try waitFor { try await store.close() }
+        return .ok
+    }
+}
