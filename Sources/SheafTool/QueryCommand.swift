@@ -30,7 +30,8 @@ extension Command {
             long values with an ellipsis so that the columns fit; elsewhere, values are cut after
             60 cells. Markdown and line shorten nothing. In these four modes a missing field is
             empty or omitted, control characters are escaped as in JSON, EXPLAIN and PROFILE are
-            trees, and ADVISE prints the statements that create its indexes. The output of a
+            trees, and ADVISE prints the statements that create its indexes; on a terminal it offers
+            to run them. The output of a
             statement that writes ends with "commit N, M documents changed".
 
             The mode jsonl prints one row per line. The last line of a statement that writes has
@@ -85,16 +86,18 @@ enum QueryCommand {
                 }
             }
         } else {
-            try read(statement, values, at: path, answer, &timer)
+            let advice = try read(statement, values, at: path, answer, &timer)
+            if let advice { try offer(advice, at: path, mode, output) }
         }
         if arguments.has("timer") { output.printInformation(timer.text) }
         return .ok
     }
 
+    /// Runs a statement that only reads, and prints its result; returns the answer of ADVISE.
     private static func read(
         _ statement: Statement, _ values: ArgumentValues, at path: String,
         _ answer: QueryAnswer, _ timer: inout QueryTimer
-    ) throws(ToolError) {
+    ) throws(ToolError) -> SuggestedIndexes? {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
@@ -108,15 +111,37 @@ enum QueryCommand {
             }
             timer.lap("plan")
             answer.print(plan: plan)
-            return
+            return nil
         }
         let result = try onStatement(at: path) { () throws(StoreError) in
             try queries.execute(statement, values)
         }
         timer.lap("plan and run")
         timer.rowCount = ResultRows(result).count
-        try onStatement(at: path) { () throws(StoreError) in
+        return try onStatement(at: path) { () throws(StoreError) in
             try answer.print(result, values, nanoseconds: timer.totalNanoseconds)
+            return try SuggestedIndexes(of: statement, result)
+        }
+    }
+
+    /// Offers to create the indexes that ADVISE suggests, if a user can answer.
+    private static func offer(
+        _ advice: SuggestedIndexes, at path: String, _ mode: ResultMode, _ output: Output
+    ) throws(ToolError) {
+        guard output.isInteractive, mode.isForPeople, let question = advice.question,
+            SuggestedIndexes.isYes(output.ask(question))
+        else { return }
+        for index in advice.indexes {
+            let statement = try onStatement(at: path) { () throws(StoreError) in
+                try Parser.parse(index.statement)
+            }
+            var timer = QueryTimer()
+            try write(statement, ArgumentValues(), at: path, &timer) {
+                (result, _) throws(ToolError) in
+                try onStatement(at: path) { () throws(StoreError) in
+                    try QueryAnswer(statement, mode, output).print(result, ArgumentValues())
+                }
+            }
         }
     }
 

@@ -208,6 +208,49 @@ import Testing
         #expect(last.hasPrefix("sheaf: parse "), "\(run.output)")
     }
 
+    // MARK: Advice
+
+    @Test func `ADVISE offers to create the index on a terminal`() throws {
+        let store = try cars()
+        let words = ["query", store.path, "ADVISE SELECT * FROM cars WHERE color = 'blue'"]
+        let indexes = "SELECT _id FROM system:indexes"
+        for answer in ["n", "", "nay", "\u{4}"] {
+            let run = try TerminalRun(words)
+            try run.expect("CREATE INDEX cars_color ON cars (color): create it? [y/N] ")
+            run.type(answer == "\u{4}" ? answer : answer + "\n")
+            #expect(try run.finish() == 0)
+            #expect(try store.query(indexes, "--json").text.isEmpty, "\(answer)")
+        }
+        let run = try TerminalRun(words)
+        try run.expect("create it? [y/N] ")
+        run.type("y\n")
+        try run.expect("commit 2")
+        #expect(try run.finish() == 0)
+        #expect(try store.query(indexes, "--json").text == "{\"_id\":\"cars.cars_color\"}\n")
+    }
+
+    @Test func `ADVISE prints statements that can be run elsewhere`() throws {
+        let store = try cars()
+        let advice = try store.query("ADVISE SELECT * FROM cars WHERE color = 'blue'")
+        #expect(
+            advice.text == """
+                -- 1 index suggested
+                -- finds documents by color
+                CREATE INDEX cars_color ON cars (color);
+
+                """)
+        let run = try store.script(
+            """
+            "$0" query "$STORE" "ADVISE SELECT * FROM cars WHERE color = 'blue'" |
+                "$0" query "$STORE" -
+            """)
+        #expect(run.status == 0 && run.text == "commit 2\n", "\(run.errors)")
+        let done = try store.query("ADVISE SELECT * FROM cars WHERE color = 'blue'")
+        #expect(done.lines.count == 1 && done.text.hasPrefix("-- "), "\(done.text)")
+        let raw = try store.query("ADVISE SELECT * FROM cars", "--json")
+        #expect(raw.text.hasPrefix("{\"advice\":"))
+    }
+
     // MARK: Trees
 
     @Test func `a plan is a tree with branches on a terminal`() throws {

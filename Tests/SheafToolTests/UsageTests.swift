@@ -6,9 +6,10 @@ import Testing
 
 @Suite struct UsageTests {
     private let commands = [
-        "query", "import", "log", "show", "verify", "salvage", "stats", "compact", "peer serve",
+        "query", "watch", "import", "log", "show", "verify", "salvage", "stats", "compact",
+        "peer serve",
         "peer connect", "peer list", "peer execute", "sync status", "explain-sync", "keygen",
-        "grant", "demo",
+        "grant", "demo", "completions", "man",
     ]
 
     @Test func `the version and the help go to standard output`() throws {

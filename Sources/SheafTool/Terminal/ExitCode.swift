@@ -14,7 +14,7 @@ enum ExitCode: Int32, CaseIterable {
     var summary: String {
         switch self {
         case .ok: "success"
-        case .failed: "the command failed"
+        case .failed: "the command failed, or 'sheaf diff' found a difference"
         case .damaged: "the store is damaged, or data was lost"
         case .usage: "invalid usage"
         }

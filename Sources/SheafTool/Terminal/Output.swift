@@ -50,6 +50,16 @@ final class Output {
         return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLERR) != 0
     }
 
+    /// Whether a user sees the data and can answer questions.
+    var isInteractive: Bool { isTerminal && isatty(STDIN_FILENO) == 1 }
+
+    /// Asks a question on the terminal; returns the line of the answer, or nil at the end of input.
+    func ask(_ question: String) -> String? {
+        buffer.append(contentsOf: question.utf8)
+        flush()
+        return readLine()
+    }
+
     /// Applies the options `--color`, `--no-color` and `--no-pager`.
     func apply(_ arguments: Arguments) throws(ToolError) {
         let choice = try ColorChoice(arguments)
@@ -59,7 +69,7 @@ final class Output {
 
     /// Uses the pager of the environment for data longer than the screen, on a terminal.
     func usePager() {
-        pager = isTerminal && isatty(STDIN_FILENO) == 1 ? PagerCommand() : nil
+        pager = isInteractive ? PagerCommand() : nil
     }
 
     /// Writes a line of data.

@@ -29,7 +29,7 @@ struct PagerCommand: Equatable {
         self.text = text
     }
 
-    /// Whether the first word of a command line is a program, or something only a shell can interpret.
+    /// Whether the first word of a command line is a program, or syntax of the shell.
     private static func isInstalled(_ word: String, path: String) -> Bool {
         let isPlain = word.utf8.allSatisfy { byte in
             switch byte | 0x20 {
