@@ -97,7 +97,7 @@ struct ResultColumns {
         guard all.count < Self.maximumCount else {
             throw StoreError(
                 .limit, "the rows have more than \(Self.maximumCount) different fields",
-                hint: "use the mode json or line")
+                hint: "use the mode jsonl or line")
         }
         all.append(Column(name: name))
         numbers[bytes] = all.count - 1

@@ -25,10 +25,11 @@ extension Command {
         options: [
             Option(
                 name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "set the parameter :NAME")
+                summary: "set the parameter :NAME"),
+            Option(name: "json", summary: "print one JSON object per line, which is the only form"),
         ],
         details: """
-            Like 'sheaf query PATH STATEMENT --mode json', for a store opened by a running peer:
+            Like 'sheaf query PATH STATEMENT --mode jsonl', for a store opened by a running peer:
             prints one row per line as JSON. The last line of a statement that writes has the keys
             commit, changed and ids. Notes on an empty result go to standard error. STATEMENT - reads
             standard input. Changes are durable on this

@@ -22,9 +22,11 @@ struct Screen: Equatable {
         return Screen(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Returns the number of rows that a line without line breaks occupies, at most.
+    /// Returns the number of rows that a line of escaped text occupies.
     func rows(of line: String) -> Int {
-        max(1, (line.utf8.count + columns - 1) / columns)
+        guard line.utf8.count > columns else { return 1 }
+        let width = TerminalText.width(of: TerminalStyle.removed(from: line))
+        return max(1, (width + columns - 1) / columns)
     }
 }
 

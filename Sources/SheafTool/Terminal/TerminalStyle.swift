@@ -13,6 +13,19 @@ enum TerminalStyle: String {
     func applied(to text: String) -> String {
         text.isEmpty ? text : "\u{1B}[\(rawValue)m\(text)\u{1B}[0m"
     }
+
+    /// Returns the text without any emphasis.
+    static func removed(from text: String) -> String {
+        guard text.utf8.contains(0x1B) else { return text }
+        var bytes: [UInt8] = []
+        var isInside = false
+        for byte in text.utf8 {
+            if byte == 0x1B { isInside = true }
+            if !isInside { bytes.append(byte) }
+            if byte == UInt8(ascii: "m") { isInside = false }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }
 
 /// When output is colored, from `--color` and `--no-color`.
