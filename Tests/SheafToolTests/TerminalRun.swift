@@ -58,10 +58,15 @@ final class TerminalRun {
         program: String, _ arguments: [String], columns: Int, rows: Int,
         _ environment: [String: String]
     ) throws {
-        terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard terminal >= 0, grantpt(terminal) == 0, unlockpt(terminal) == 0,
-            let name = ptsname(terminal).map({ String(cString: $0) })
-        else { throw Refused(call: "posix_openpt", code: errno) }
+        // Both constants are macros that Swift does not import. The terminal closes on exec, so
+        // that no program of another test keeps it open.
+        let (unlockRequest, numberRequest) = (0x4004_5431 as UInt, 0x8004_5430 as UInt)
+        var (lock, number) = (0 as Int32, 0 as UInt32)
+        terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard terminal >= 0, ioctl(terminal, unlockRequest, &lock) == 0,
+            ioctl(terminal, numberRequest, &number) == 0
+        else { throw Refused(call: "open", code: errno) }
+        let name = "/dev/pts/\(number)"
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -72,7 +77,8 @@ final class TerminalRun {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSID))
+        let newSession: Int16 = 0x80
+        posix_spawnattr_setflags(&attributes, newSession)
         var variables = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "TERM": "xterm", "SHEAF_PAGER": "", "LC_ALL": "C.UTF-8",

@@ -113,7 +113,7 @@ import Testing
         let store = try await open()
         let watch = try start("--json")
         var rows: [Value: Value] = [:]
-        for number in 0..<200 {
+        for _ in 0..<200 {
             let id = random.below(12)
             let statement =
                 random.below(3) == 0
