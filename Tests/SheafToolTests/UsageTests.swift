@@ -27,7 +27,7 @@ import Testing
         for command in commands {
             let help = try ToolRun("help \(command)")
             #expect(help.status == 0 && help.errors.isEmpty)
-            #expect(help.text.hasPrefix("usage: sheaf \(command) "))
+            #expect(help.text.hasPrefix("usage: sheaf \(command)"))
             #expect(help.text.contains("JSON"))
             #expect(try ToolRun("\(command) --help").text == help.text)
             #expect(try ToolRun("\(command) /nowhere -h").text == help.text)
