@@ -45,9 +45,9 @@ import Testing
             let run = try ToolRun("completions \(shell)")
             #expect(run.status == 0 && run.errors.isEmpty && run.text.contains("sheaf"))
         }
-        let run = try ToolRun("completions fsh")
+        let run = try ToolRun("completions fishy")
         #expect(
-            run.status == 64 && run.errors.contains("unknown shell 'fsh'; did you mean 'fish'?"))
+            run.status == 64 && run.errors.contains("unknown shell 'fishy'; did you mean 'fish'?"))
         #expect(run.errors.contains("the shells are bash, zsh, fish"))
     }
 
