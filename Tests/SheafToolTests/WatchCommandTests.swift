@@ -6,7 +6,7 @@ import SheafTestSupport
 import Testing
 
 /// The `watch` command beside writers.
-@Suite struct WatchCommandTests {
+@Suite(.serialized) struct WatchCommandTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path("store") }
 
@@ -154,7 +154,7 @@ import Testing
     {
         let store = try await open()
         let script = """
-            "$0" watch '\(path)' 'SELECT _id FROM cars ORDER BY _id' --json | head -n 4
+            "$0" watch '\(path)' 'SELECT _id FROM cars ORDER BY _id' --json | sed -u 4q
             echo ended
             """
         let child = try ChildProcess("/bin/sh", ["-c", script, ToolRun.executable.path])
