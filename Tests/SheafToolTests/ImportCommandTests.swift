@@ -19,7 +19,7 @@ import Testing
     }
 
     private func rows() throws -> [String] {
-        try ToolRun(["query", store, "SELECT * FROM cars", "--mode=json"]).lines
+        try ToolRun(["query", store, "SELECT * FROM cars", "--mode=jsonl"]).lines
     }
 
     @Test func `a missing store and its directories are created, which is reported once`() throws {
@@ -53,7 +53,7 @@ import Testing
             #expect(piped.status == 0, "\(name): \(piped.errors)")
             for collection in ["cars", "piped"] {
                 let found = try ToolRun(
-                    ["query", target, "SELECT * FROM \(collection)", "--mode=json"])
+                    ["query", target, "SELECT * FROM \(collection)", "--mode=jsonl"])
                 #expect(found.lines == ["{\"_id\":1,\"a\":\"x\"}"], "\(name) in \(collection)")
             }
         }
@@ -208,7 +208,7 @@ import Testing
         let path = try file("a.jsonl", "{\"_id\":1,\"a\":5}\n{\"_id\":2,\"a\":6}\n")
         #expect(try run(path).status == 0)
         func query(_ statement: String) throws -> [String] {
-            try ToolRun(["query", store, statement, "--mode=json"]).lines
+            try ToolRun(["query", store, statement, "--mode=jsonl"]).lines
         }
         _ = try query("CREATE INDEX by_a ON cars (a)")
         let more = try file("b.jsonl", "{\"_id\":3,\"a\":6}\n{\"_id\":4,\"a\":7}\n")

@@ -33,7 +33,7 @@ import Testing
             let count = Self.rowCount - (isTable ? 1 : 0)
             kills += try importKilled(isTable ? table : lines, into: store, &random)
             let found = try ToolRun(
-                ["query", store, "SELECT n FROM rows ORDER BY n", "--mode=json"])
+                ["query", store, "SELECT n FROM rows ORDER BY n", "--mode=jsonl"])
             #expect(
                 found.lines == (1...count).map { "{\"n\":\($0)}" },
                 "seed \(seed), round \(round): \(found.lines.count) rows")
