@@ -67,24 +67,6 @@ import Testing
         try engine.close()
     }
 
-    @Test func `a base file that is rewritten under its name is read again`() throws {
-        let engine = try engine(on: volume)
-        for number in 0..<40 { try put("key \(number)", "payload \(number)", engine) }
-        try compact(engine)
-        let base = try #require(engine.snapshot().segments.files.first)
-        let follower = try LogFollower(try LogReader(volume))
-        // The rest of the log stays, so a compaction of the first file alone keeps its name.
-        for number in 0..<40 { try put("key \(number)", "new \(number)", engine) }
-        for _ in 0..<4 {
-            try compact(engine)
-            _ = try follower.advance()
-            let own = follower.snapshot.segments.files.map(\.header)
-            #expect(own == engine.snapshot().segments.files.map(\.header))
-        }
-        #expect(follower.snapshot.segments.files.first?.header != base.header)
-        try engine.close()
-    }
-
     @Test(arguments: 0..<24 as Range<UInt64>)
     func `without a mark, a reader makes durable what it shows`(seed: UInt64) throws {
         var seen: CommitID = 0

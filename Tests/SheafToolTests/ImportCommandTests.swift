@@ -132,6 +132,17 @@ import Testing
         #expect(try run(twice).errors.contains("c.jsonl, line 3: there is a document with"))
     }
 
+    @Test func `a row does not replace one of a batch that is not flushed yet`() throws {
+        // Each batch has 8,192 rows, and the next one is parsed while it is written.
+        let count = 8_192
+        let text = (0..<3 * count).map { "{\"_id\":\($0 % count),\"n\":\($0)}" }
+        let path = try file("a.jsonl", text.joined(separator: "\n"))
+        #expect(try run(path, "--on-conflict=nothing").status == 0)
+        let query = "SELECT COUNT(*) AS c, MAX(n) AS m FROM cars"
+        let found = try ToolRun(["query", store, query, "--json"]).lines
+        #expect(found == ["{\"c\":\(count),\"m\":\(count - 1)}"])
+    }
+
     @Test func `bad rows are listed up to a limit, and counted`() throws {
         let bad = (1...30).map { _ in "x" }.joined(separator: "\n")
         let path = try file("a.jsonl", "{\"_id\":1}\n\(bad)\n{\"_id\":2}\n")
