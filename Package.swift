@@ -19,6 +19,12 @@ let package = Package(
         .library(name: "SheafNetwork", targets: ["SheafNetwork"]),
         .library(name: "DittoNames", targets: ["DittoNames"]),
     ],
+    traits: [
+        .trait(
+            name: "LineEditing",
+            description: "Edits the lines of the shell with libedit; without it, they are plain."),
+        .default(enabledTraits: ["LineEditing"]),
+    ],
     targets: [
         // Floor 0: system libraries.
         .systemLibrary(
@@ -30,6 +36,9 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .systemLibrary(
+            name: "CEdit", pkgConfig: "libedit",
+            providers: [.apt(["libedit-dev"]), .brew(["libedit"])]),
 
         // Floor 1: bytes.
         .target(
@@ -37,6 +46,12 @@ let package = Package(
 
         // Floor 1: threads, conditions and clocks of the operating system.
         .target(name: "SheafSystem", swiftSettings: settings),
+
+        // Floor 1: lines that a user types at a terminal, with a history; used by the tool alone.
+        .target(
+            name: "SheafLineEditor",
+            dependencies: [.target(name: "CEdit", condition: .when(traits: ["LineEditing"]))],
+            swiftSettings: settings),
 
         // Floor 1: dates, time zones, LIKE patterns and regular expressions.
         .target(name: "SheafText", swiftSettings: settings),
@@ -147,9 +162,9 @@ let package = Package(
         .executableTarget(
             name: "SheafTool",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
-                "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
-                "SheafSystem", "SheafTransfer",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafLineEditor",
+                "SheafNetwork", "SheafQuery", "SheafReference", "SheafReplication",
+                "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTransfer",
             ],
             swiftSettings: settings),
 

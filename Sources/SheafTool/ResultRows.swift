@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafLineEditor
 import SheafQuery
 import SheafStatements
 
@@ -20,6 +21,13 @@ struct ResultRows {
         names = result.names
     }
 
+    /// Creates rows of a command.
+    init(_ rows: [Object], columns: [String]) {
+        items = rows.map { ResultItem(content: .object($0)) }[...]
+        self.columns = columns
+        names = NameTable()
+    }
+
     /// Returns the row of PROFILE, if the result has one.
     static func profile(_ items: [ResultItem]) -> Object? {
         guard case .object(let last)? = items.last?.content, last.count == 1,
@@ -31,9 +39,12 @@ struct ResultRows {
     /// The name of the only field in the row of PROFILE.
     static let profileName = "~request_profile"
 
-    /// Calls `body` with each row until it returns false.
+    /// Calls `body` with each row until it returns false; Ctrl-C in a shell ends the iteration.
     func forEach(_ body: (Object) throws(StoreError) -> Bool) throws(StoreError) {
         for item in items {
+            guard !TerminalSignals.isInterrupted else {
+                throw StoreError(.cancelled, "interrupted")
+            }
             guard try body(try item.object(names)) else { return }
         }
     }

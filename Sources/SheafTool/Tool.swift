@@ -16,9 +16,10 @@ enum Tool {
 
     /// All commands, in the order of the help.
     static let commands: [Command] = [
-        .query, .watch, .importFile, .export, .checksum, .log, .show, .blame, .verify, .salvage,
-        .stats, .compact, .backup, .restore, .diff, .clock, .peerServe, .peerConnect, .peerList,
-        .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .completions, .man,
+        .shell, .query, .watch, .importFile, .export, .checksum, .log, .show, .blame, .verify,
+        .salvage, .stats, .compact, .backup, .restore, .diff, .clock, .peerServe, .peerConnect,
+        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .completions,
+        .man,
     ]
 
     /// Runs the command in `words`, which do not include the name of the program.
@@ -57,7 +58,11 @@ enum Tool {
         _ words: ArraySlice<String>, _ output: Output
     ) throws(ToolError) -> ExitCode {
         guard let first = words.first else {
-            throw .usage("missing command; see 'sheaf --help'")
+            // Without a terminal, the call is rather a mistake than a request for a shell.
+            guard isatty(STDIN_FILENO) == 1 else {
+                throw .usage("missing command; see 'sheaf --help'")
+            }
+            return try Command.shell.run([], output)
         }
         switch first {
         case "--version":
@@ -74,6 +79,7 @@ enum Tool {
             output.write(try help(on: Array(words.dropFirst())))
             return .ok
         default:
+            if opensShell(first, words.dropFirst()) { return try Command.shell.run(words, output) }
             let (command, rest) = try command(words)
             return try command.run(rest, output)
         }
@@ -108,6 +114,28 @@ enum Tool {
         return !names.contains { $0.hasPrefix(family) }
             && OptionSuggestion.text(for: name, among: names).isEmpty
             && !OptionSuggestion.text(for: name, among: LanguageHelp.names).isEmpty
+    }
+
+    /// Whether the first word is the path of a store or an option of the shell.
+    ///
+    /// A word that exists in no directory and looks like no path is rather a misspelled command,
+    /// unless an option of the shell follows.
+    private static func opensShell(_ first: String, _ rest: ArraySlice<String>) -> Bool {
+        let family = first + " "
+        guard !commands.contains(where: { $0.name == first || $0.name.hasPrefix(family) }) else {
+            return false
+        }
+        let isShellOption = { (word: String) in
+            let name = String(word.prefix { $0 != "=" })
+            return Command.shell.options.contains { option in
+                name == "--" + option.name || option.letter.map { word == "-" + $0 } ?? false
+            }
+        }
+        guard !first.hasPrefix("-") else { return isShellOption(first) }
+        if first.contains("/") || first.contains(".") || access(first, F_OK) == 0 { return true }
+        if let option = rest.first { return isShellOption(option) }
+        return isatty(STDIN_FILENO) == 1
+            && OptionSuggestion.text(for: first, among: commands.map(\.name) + ["help"]).isEmpty
     }
 
     /// Returns the command named by the first one or two words, and the remaining words.
@@ -147,7 +175,8 @@ enum Tool {
             "  \(code.rawValue)" + (code.rawValue < 10 ? " " : "") + "  \(code.summary)"
         }
         return """
-            usage: sheaf COMMAND ...
+            usage: sheaf [PATH]
+                   sheaf COMMAND ...
 
             Queries, inspects, verifies and repairs Sheaf stores, and syncs them with peers.
 

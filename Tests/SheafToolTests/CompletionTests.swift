@@ -8,8 +8,8 @@ import Testing
     private func options(_ command: String) throws -> [String] {
         let lines = try ToolRun("help \(command)").lines
         let start = try #require(lines.firstIndex(of: "options:"))
-        return lines[(start + 1)...].prefix { $0.hasPrefix("  --") }.compactMap {
-            $0.split(separator: " ").first.map(String.init)
+        return lines[(start + 1)...].prefix { $0.hasPrefix("  -") }.compactMap {
+            $0.split(separator: " ").first { $0.hasPrefix("--") }.map(String.init)
         }
     }
 
@@ -86,7 +86,7 @@ import Testing
 
     @Test func `bash completes commands and words of commands`() throws {
         #expect(try complete("sheaf", "qu") == ["query"])
-        #expect(try complete("sheaf", "s") == ["show", "salvage", "stats", "sync"])
+        #expect(try complete("sheaf", "s") == ["shell", "show", "salvage", "stats", "sync"])
         #expect(try complete("sheaf", "--v") == ["--version"])
         #expect(try complete("sheaf", "peer", "") == ["serve", "connect", "list", "execute"])
         #expect(try complete("sheaf", "peer", "se") == ["serve"])

@@ -134,6 +134,29 @@ final class TerminalRun {
         return !bytes.isEmpty
     }
 
+    /// Waits until the complete output fulfills a condition.
+    func wait(until condition: (String) -> Bool) throws {
+        let deadline = Clock.system.monotonicNanoseconds() + Self.timeoutNanoseconds
+        // The state of the terminal may change without output.
+        while !condition(output) {
+            let now = Clock.system.monotonicNanoseconds()
+            guard now < deadline, !isEnded else { throw Missing(text: "a state", output: output) }
+            _ = read(until: min(deadline, now + 20_000_000))
+        }
+    }
+
+    /// Sends a signal to the program.
+    func send(_ signal: Int32) {
+        kill(process, signal)
+    }
+
+    /// Whether the terminal echoes what is typed and reads it by lines, as a shell expects it.
+    var isCooked: Bool {
+        var settings = termios()
+        let wanted = tcflag_t(ECHO | ICANON | ISIG)
+        return tcgetattr(terminal, &settings) == 0 && settings.c_lflag & wanted == wanted
+    }
+
     private var position: String.Index {
         get { String.Index(utf16Offset: offset, in: output) }
         set { offset = newValue.utf16Offset(in: output) }

@@ -6,6 +6,8 @@ import SheafDocument
 struct Lexer {
     let text: UnsafeBufferPointer<UInt8>
     var offset = 0
+    /// The delimiter of the string, name or comment that the text ends within; set with the error.
+    private(set) var openDelimiter: OpenDelimiter?
     /// Whether errors have a location in the text; otherwise they only end the tokens.
     private let locatesErrors: Bool
 
@@ -75,6 +77,7 @@ struct Lexer {
             }
             offset += 1
         }
+        openDelimiter = .comment
         throw error("unterminated comment", hint: "comments end with */", start, start + 2)
     }
 
@@ -111,6 +114,7 @@ struct Lexer {
             }
             offset += 1
         }
+        openDelimiter = .backtick
         throw error("unterminated name", hint: "the closing backtick is missing", start, start + 1)
     }
 
@@ -187,6 +191,7 @@ struct Lexer {
             }
         }
         offset = text.count
+        openDelimiter = quote == UInt8(ascii: "'") ? .apostrophe : .quote
         throw error("unterminated string", hint: "the closing quote is missing", start, start + 1)
     }
 }

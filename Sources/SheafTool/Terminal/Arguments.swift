@@ -8,6 +8,8 @@ struct Option {
     var value: String?
     /// Whether the option may be given several times; otherwise the last value applies.
     var isRepeatable = false
+    /// The letter of the short form, such as `c` for `-c`.
+    var letter: String?
     /// The values, if there are only a few.
     var words: [String] = []
     let summary: String
@@ -74,6 +76,9 @@ struct Arguments {
         if word == "-h" {
             flags.insert(Option.help.name)
             return
+        }
+        if let option = options.first(where: { $0.letter.map { "-" + $0 == word } ?? false }) {
+            return try take("--" + option.name, &rest, options)
         }
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0].drop { $0 == "-" })

@@ -100,7 +100,7 @@ struct BashCompletions {
     private func entry(_ command: Command) -> String {
         let options = command.allOptions.map { "--\($0.name)" }.joined(separator: " ")
         let valued = command.options.filter { $0.value != nil }.map { "--\($0.name)" }
-        let operands = command.operands.map { kind(Completion(placeholder: $0), separator: ",") }
+        let operands = command.allOperands.map { kind(Completion(placeholder: $0), separator: ",") }
         return """
                 '\(command.name)')
                     options='\(options)'

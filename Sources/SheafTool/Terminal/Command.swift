@@ -19,13 +19,19 @@ struct Command: Sendable {
     var furtherOperands: String?
     let run: @Sendable (Arguments, Output) throws(ToolError) -> ExitCode
 
+    /// The placeholders of all operands.
+    var allOperands: [String] {
+        operands + optionalOperands + (furtherOperands.map { [$0] } ?? [])
+    }
+
     /// The synopsis on one line.
     var usage: String {
         var words = ["sheaf", name]
         words += synopsis ?? operands + optionalOperands.map { "[\($0)]" }
         if let furtherOperands { words.append("[\(furtherOperands)]...") }
         words += options.map { option in
-            "[--\(option.name)" + (option.value.map { " \($0)" } ?? "") + "]"
+            "[\(option.letter.map { "-\($0)" } ?? "--\(option.name)")"
+                + (option.value.map { " \($0)" } ?? "") + "]"
                 + (option.isRepeatable ? "..." : "")
         }
         return words.joined(separator: " ")
@@ -50,7 +56,10 @@ struct Command: Sendable {
     /// The help text of the command.
     var help: String {
         let options = options + [.help]
-        let terms = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
+        let terms = options.map { option in
+            (option.letter.map { "-\($0), " } ?? "") + "--\(option.name)"
+                + (option.value.map { " \($0)" } ?? "")
+        }
         let width = terms.map(\.utf8.count).max() ?? 0
         var lines = [
             "usage: \(wrappedUsage)", "", summary.prefix(1).uppercased() + summary.dropFirst(),

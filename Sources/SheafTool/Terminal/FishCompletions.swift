@@ -44,7 +44,7 @@ struct FishCompletions {
             if option.value != nil { line += action(Completion(option)) }
             return line + " -d " + quoted(option.summary)
         }
-        let kinds = command.operands.map(Completion.init(placeholder:))
+        let kinds = command.allOperands.map(Completion.init(placeholder:))
         if kinds.contains(.file) {
             lines.append("\(start) -F")
         } else if kinds.contains(.directory) {

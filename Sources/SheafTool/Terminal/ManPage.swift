@@ -33,7 +33,7 @@ struct ManPage {
     }
 
     private func synopsis(_ command: Command) -> [String] {
-        let operands = command.operands.map { " \\fI\(Self.escaped($0))\\fR" }.joined()
+        let operands = command.allOperands.map { " \\fI\(Self.escaped($0))\\fR" }.joined()
         let options = command.options.isEmpty ? "" : " [\\fIoption\\fR]..."
         return [
             ".B sheaf \(Self.escaped(command.name))",

@@ -4,7 +4,10 @@ extension StoreError {
     /// The description of the error, safe for terminals.
     ///
     /// The mark is aligned with the marked text as the terminal displays it.
-    var terminalText: String {
+    var terminalText: String { terminalText(help: "sheaf help") }
+
+    /// Returns the description; `help` is the command that prints entries of the reference.
+    func terminalText(help: String) -> String {
         var lines = [TerminalText.visible(message)]
         if let excerpt {
             lines[0] += " at line \(excerpt.line), column \(excerpt.column)"
@@ -18,7 +21,7 @@ extension StoreError {
                     + String(repeating: "^", count: max(1, TerminalText.width(of: marked))))
         }
         if let hint { lines.append(TerminalText.visible(hint)) }
-        if let page { lines.append("see: sheaf help \(ShellWord.quoted(page.lowercased()))") }
+        if let page { lines.append("see: \(help) \(ShellWord.quoted(page.lowercased()))") }
         return lines.joined(separator: "\n")
     }
 }

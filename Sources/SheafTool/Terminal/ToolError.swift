@@ -10,20 +10,26 @@ enum ToolError: Error {
     case failed(String)
     /// Damage found in a store.
     case damaged(String)
+    /// An error whose message was already printed.
+    case reported(ExitCode)
     /// An error of the store at a path; nil if it may concern either of two stores.
     case storage(StorageError, at: String?)
     /// An error of a statement run on the store at a path.
     case statement(StoreError, at: String)
 
-    var message: String {
+    var message: String { message(help: "sheaf help") }
+
+    /// Returns the message; it may refer to an entry of the help, which `help` prints.
+    func message(help: String) -> String {
         switch self {
         case .usage(let message), .failed(let message), .damaged(let message): message
+        case .reported: ""
         case .storage(let error, let path): Self.message(error, at: path)
         case .statement(let error, let path):
             switch error.reason {
-            case .syntax, .meaning, .argument, .limit, .conflict: error.terminalText
+            case .syntax, .meaning, .argument, .limit, .conflict: error.terminalText(help: help)
             // Other errors concern the store, so the message names it.
-            default: "\(path.shortened(to: ErrorText.limit)): \(error.terminalText)"
+            default: "\(path.shortened(to: ErrorText.limit)): \(error.terminalText(help: help))"
             }
         }
     }
@@ -31,6 +37,7 @@ enum ToolError: Error {
     var exitCode: ExitCode {
         switch self {
         case .usage: .usage
+        case .reported(let code): code
         case .storage(.corrupt, _), .damaged: .damaged
         case .statement(let error, _):
             switch error.reason {
@@ -39,6 +46,22 @@ enum ToolError: Error {
             default: .failed
             }
         case .failed, .storage: .failed
+        }
+    }
+
+    /// Returns the error with a location at the start of its message.
+    func located(_ location: String) -> ToolError {
+        switch self {
+        case .usage(let message): .usage(location + message)
+        case .failed(let message): .failed(location + message)
+        case .damaged(let message): .damaged(location + message)
+        case .statement, .storage:
+            switch exitCode {
+            case .usage: .usage(location + message)
+            case .damaged: .damaged(location + message)
+            default: .failed(location + message)
+            }
+        case .reported: self
         }
     }
 

@@ -51,7 +51,7 @@ struct ZshCompletions {
     private func entry(_ command: Command, depth: Int) -> String {
         let margin = String(repeating: "    ", count: depth - 1)
         let word = command.words[command.words.count - 1]
-        let specs = command.allOptions.map(spec) + command.operands.enumerated().map(operand)
+        let specs = command.allOptions.map(spec) + command.allOperands.enumerated().map(operand)
         return margin + "\(word)) _arguments \\\n"
             + specs.map { margin + "    " + quoted($0) }.joined(separator: " \\\n") + " ;;"
     }

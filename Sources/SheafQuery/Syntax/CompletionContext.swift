@@ -1,0 +1,198 @@
+/// The position in a statement at which a word is completed.
+package struct CompletionContext: Equatable, Sendable {
+    /// The kinds of words that are valid at the position.
+    package enum Expectation: Equatable, Sendable {
+        /// The first word of a statement.
+        case statement
+        /// A collection; `system:` collections only if `isReading`.
+        case collection(isReading: Bool)
+        /// A name after `system:`.
+        case systemCollection
+        /// A field below a path of fields; the first name may be that of a collection or an alias.
+        case field(of: [String])
+        /// A keyword, field or function.
+        case expression
+        /// The name of a system parameter.
+        case parameter
+        /// Within a string or comment, or after the colon of an argument.
+        case nothing
+    }
+
+    /// A collection that the statement names.
+    package struct Source: Equatable, Sendable {
+        package let collection: String
+        package let alias: String?
+
+        package init(collection: String, alias: String?) {
+            (self.collection, self.alias) = (collection, alias)
+        }
+    }
+
+    package private(set) var expectation = Expectation.statement
+    /// The part of the word that precedes the position.
+    package private(set) var prefix = ""
+    /// Whether the word begins with a backtick.
+    package private(set) var isQuoted = false
+    /// The collections of the statement, also those after the position.
+    package private(set) var sources: [Source] = []
+
+    /// Examines a statement that consists of two texts, between which the position lies.
+    package init(before: String, after: String) {
+        let statement = StatementSplitter(before).rest.text
+        let hasSpace = before.utf8.last.map { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 } ?? true
+        let tail = statement + (hasSpace ? " " : "")
+        let next = StatementSplitter(after)
+        let rest = next.statements.first?.text ?? next.rest.text
+        let (words, openDelimiter) = Self.words(tail)
+        examine(words, openDelimiter, tail, endsWord: !hasSpace)
+        // The word at the position is no alias yet.
+        let known = String(tail.unicodeScalars.dropLast(prefix.unicodeScalars.count))
+        sources = Self.sources(of: Self.words(known + " " + rest).words)
+    }
+
+    /// A token with the text it denotes.
+    private struct Word {
+        let token: Token
+        let text: String
+    }
+
+    private static func words(_ text: String) -> (words: [Word], open: (OpenDelimiter, Int)?) {
+        var text = text
+        return text.withUTF8 { bytes in
+            var lexer = Lexer(bytes, locatesErrors: false)
+            var words: [Word] = []
+            while lexer.offset < bytes.count {
+                let before = lexer.offset
+                guard let token = try? lexer.next() else {
+                    if let delimiter = lexer.openDelimiter { return (words, (delimiter, before)) }
+                    lexer.offset = max(lexer.offset, before + 1)
+                    continue
+                }
+                guard token.kind != .endOfStatement else { break }
+                let isName = token.kind == .word || token.kind == .quotedName
+                words.append(
+                    Word(token: token, text: isName ? lexer.name(token) : lexer.spelling(token)))
+            }
+            return (words, nil)
+        }
+    }
+
+    private mutating func examine(
+        _ words: [Word], _ open: (delimiter: OpenDelimiter, start: Int)?, _ text: String,
+        endsWord: Bool
+    ) {
+        var words = words
+        if let open {
+            guard open.delimiter == .backtick else {
+                expectation = .nothing
+                return
+            }
+            isQuoted = true
+            let piece = String(decoding: Array(text.utf8)[open.start...], as: UTF8.self)
+            prefix =
+                piece.firstIndex(of: "`").map { String(piece[piece.index(after: $0)...]) } ?? ""
+        } else if endsWord, let last = words.last, last.token.kind == .word {
+            prefix = last.text
+            words.removeLast()
+        } else if endsWord, let last = words.last,
+            [.integer, .float, .string, .hexadecimal, .quotedName].contains(last.token.kind)
+        {
+            expectation = .nothing
+            return
+        }
+        expectation = Self.expectation(after: words)
+    }
+
+    private static func expectation(after words: [Word]) -> Expectation {
+        guard let last = words.last else { return .statement }
+        switch last.token.kind {
+        case .dot:
+            var path: [String] = []
+            var index = words.count - 1
+            while index >= 1, words[index].token.kind == .dot,
+                [.word, .quotedName, .string].contains(words[index - 1].token.kind)
+            {
+                path.insert(words[index - 1].text, at: 0)
+                index -= 2
+            }
+            return .field(of: path)
+        case .colon:
+            let name = words.dropLast().last
+            return name?.token.keyword == .system ? .systemCollection : .nothing
+        default: break
+        }
+        let first = words[0].token.keyword
+        switch last.token.keyword {
+        case .from, .join: return .collection(isReading: first != .delete && first != .evict)
+        case .into: return .collection(isReading: false)
+        case .update where words.count <= 2: return .collection(isReading: false)
+        case .on where first == .create || first == .drop: return .collection(isReading: false)
+        case .collection: return .collection(isReading: false)
+        case .explain, .profile, .advise: return .statement
+        case .show: return .parameter
+        case .set where first == .alter, .reset where first == .alter: return .parameter
+        default: return .expression
+        }
+    }
+
+    /// Returns the collections after FROM, JOIN, INTO, UPDATE and ON, with their aliases.
+    private static func sources(of words: [Word]) -> [Source] {
+        var sources: [Source] = []
+        let isIndex = words.first?.token.keyword == .create
+        var index = 0
+        while index < words.count {
+            defer { index += 1 }
+            switch words[index].token.keyword {
+            case .from, .join, .into, .update: break
+            case .on where isIndex: break
+            default: continue
+            }
+            var next = index + 1
+            if next < words.count, words[next].token.keyword == .collection { next += 1 }
+            guard next < words.count, isName(words[next]) else { continue }
+            var name = words[next].text
+            if words[next].token.keyword == .system, next + 2 < words.count,
+                words[next + 1].token.kind == .colon
+            {
+                name = "system:" + words[next + 2].text
+                next += 2
+            }
+            next += 1
+            if next < words.count, words[next].token.keyword == .as { next += 1 }
+            let alias = next < words.count && isAlias(words[next]) ? words[next].text : nil
+            sources.append(Source(collection: name, alias: alias))
+        }
+        return sources
+    }
+
+    private static func isName(_ word: Word) -> Bool {
+        word.token.kind == .quotedName || word.token.kind == .word
+    }
+
+    private static func isAlias(_ word: Word) -> Bool {
+        word.token.kind == .quotedName
+            || (word.token.kind == .word
+                && (word.token.keyword?.reservation ?? .nowhere) == .nowhere)
+    }
+}
+
+/// The spelling of names in statements.
+package enum NameSpelling {
+    /// Returns the name, in backticks if it could be read as something else.
+    package static func text(of name: String) -> String {
+        var copy = name
+        let isPlain = copy.withUTF8 { bytes in
+            var lexer = Lexer(bytes, locatesErrors: false)
+            guard let token = try? lexer.next(), token.kind == .word, token.lower == 0,
+                token.upper == bytes.count
+            else { return false }
+            return (token.keyword?.reservation ?? .nowhere) == .nowhere
+        }
+        return isPlain ? name : quoted(name)
+    }
+
+    /// Returns the name in backticks.
+    package static func quoted(_ name: String) -> String {
+        "`" + name.replacing("`", with: "``") + "`"
+    }
+}

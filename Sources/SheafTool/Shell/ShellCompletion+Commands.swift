@@ -1,0 +1,74 @@
+import Sheaf
+import SheafLineEditor
+import SheafReference
+import SheafStore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The completion of dot commands and their arguments.
+extension ShellCompletion {
+    /// Maximum number of entries of a directory that are offered.
+    private static let maximumFiles = 1_000
+
+    /// Returns what may be inserted in a line that begins with a dot.
+    func command(_ before: String, _ after: String, in store: Store?) -> LineCompletion {
+        let line = String(before.drop { $0 == " " })
+        guard let end = line.firstIndex(of: " ") else {
+            return matching(line, ShellCommand.names.map { .init($0) })
+        }
+        guard let command = ShellCommand.named(String(line[..<end])) else { return .none }
+        let rest = String(line[end...].drop { $0 == " " })
+        let word = rest.split(separator: " ", omittingEmptySubsequences: false).last ?? ""
+        switch command.completion {
+        case .none: return .none
+        case .words(let words): return matching(rest, words.map { .init($0) })
+        case .collection:
+            return matching(String(word), collections(of: store).map { .init($0) })
+        case .file: return Self.files(String(word))
+        case .statement: return statement(rest, after, pending: "", in: store)
+        case .command:
+            let names = Reference.entries.map(\.name).filter { !$0.isEmpty }
+            return matching(rest, (ShellCommand.names + names).map { .init($0) })
+        }
+    }
+
+    /// Returns the entries of a directory that begin with the last part of a path.
+    private static func files(_ path: String) -> LineCompletion {
+        let slash = path.lastIndex(of: "/")
+        let directory = slash.map { String(path[...$0]) } ?? ""
+        let prefix = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        guard let stream = opendir(expanded(directory.isEmpty ? "." : directory)) else {
+            return .none
+        }
+        defer { closedir(stream) }
+        var candidates: [LineCompletion.Candidate] = []
+        while candidates.count < maximumFiles, let entry = readdir(stream) {
+            let name = withUnsafePointer(to: entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name != ".", name != "..", name.hasPrefix(prefix),
+                prefix.hasPrefix(".") || !name.hasPrefix(".")
+            else { continue }
+            var status = stat()
+            let isDirectory =
+                stat(expanded(directory) + name, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            let text = directory + name + (isDirectory ? "/" : "")
+            candidates.append(
+                .init(text, label: name + (isDirectory ? "/" : ""), isComplete: !isDirectory))
+        }
+        candidates.sort { $0.text < $1.text }
+        return LineCompletion(replacing: path.unicodeScalars.count, candidates)
+    }
+
+    /// Returns the path with the home directory in place of `~`.
+    private static func expanded(_ path: String) -> String {
+        guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
+        return String(cString: home) + path.dropFirst()
+    }
+}

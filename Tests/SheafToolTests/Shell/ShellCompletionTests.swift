@@ -1,0 +1,95 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// Completion by the Tab key.
+@Suite struct ShellCompletionTests {
+    @Test(arguments: [
+        ("SEL\t", "SELECT"), ("sel\t", "select"), ("SELECT * FROM ca\t", "SELECT * FROM cars"),
+        ("SELECT * FROM cars WHERE mil\t", "SELECT * FROM cars WHERE mileage"),
+        ("SELECT * FROM cars WHERE place.ci\t", "SELECT * FROM cars WHERE place.city"),
+        ("SELECT * FROM cars WHERE cars.place.ci\t", "SELECT * FROM cars WHERE cars.place.city"),
+        (
+            "SELECT * FROM cars c JOIN trips t ON t.purp\t",
+            "SELECT * FROM cars c JOIN trips t ON t.purpose"
+        ),
+        ("SELECT * FROM cars ORD\t", "SELECT * FROM cars ORDER"),
+        ("SELECT * FROM system:coll\t", "SELECT * FROM system:collections"),
+        ("SELECT substr\t", "SELECT substr("),
+        ("UPDATE own\t", "UPDATE owners"), ("INSERT INTO tr\t", "INSERT INTO trips"),
+        (".colle\t", ".collections"), (".mode markd\t", ".mode markdown"),
+        (".fields own\t", ".fields owners"),
+        (
+            ".explain SELECT * FROM ca\t",
+            ".explain SELECT * FROM cars"
+        ), ("EXPLAIN SEL\t", "EXPLAIN SELECT"),
+    ])
+    func `Tab completes the word`(keys: String, line: String) throws {
+        let shell = try ShellScene(columns: 100)
+        try shell.type(keys, showing: "sheaf> " + line)
+    }
+
+    @Test func `fields are completed before their collection, too`() throws {
+        let shell = try ShellScene()
+        try shell.type("SELECT  FROM cars", showing: "sheaf> SELECT  FROM cars")
+        let back = String(repeating: "\u{1B}[D", count: 10)
+        try shell.type(back + "mil\t", showing: "sheaf> SELECT mileage  FROM cars")
+    }
+
+    @Test func `a field is completed on a later line of its statement`() throws {
+        let shell = try ShellScene()
+        try shell.enter("SELECT * FROM cars", prompt: "  ...> ")
+        try shell.type("WHERE elec\t", showing: "  ...> WHERE electric")
+    }
+
+    @Test func `several candidates complete what they have in common, and are then listed`() throws
+    {
+        let shell = try ShellScene()
+        try shell.type(
+            "SELECT * FROM cars WHERE ma\t", showing: "sheaf> SELECT * FROM cars WHERE ma")
+        let rows = shell.screen.lines
+        #expect(
+            rows.contains { $0.contains("make") && $0.contains("map_") || $0 == "make" }
+                || rows.joined().contains("make"))
+        try shell.type("k\t", showing: "sheaf> SELECT * FROM cars WHERE make")
+        let answer = try shell.enter("= 'Fiat';")
+        #expect(answer.contains("Fiat"), "\(answer)")
+    }
+
+    @Test func `there is nothing to complete in a string or a comment`() throws {
+        let shell = try ShellScene()
+        try shell.type("SELECT 'SEL\t'", showing: "sheaf> SELECT 'SEL'")
+        try shell.type("\u{15}/* SEL\t*/", showing: "sheaf> /* SEL*/")
+        try shell.type("\u{15}zzz\t;", showing: "sheaf> zzz;")
+    }
+
+    @Test func `names that need backticks get them`() throws {
+        let shell = try ShellScene()
+        try shell.enter("INSERT INTO `two words` DOCUMENTS ({'_id': 1, 'where to': 2});")
+        try shell.type("SELECT * FROM two\t", showing: "sheaf> SELECT * FROM `two words`")
+        try shell.type("WHERE `wh\t", showing: "sheaf> SELECT * FROM `two words` WHERE `where to`")
+        #expect(try shell.enter("= 2;").contains("1 row"))
+    }
+
+    @Test func `file names are completed`() throws {
+        let shell = try ShellScene()
+        let name = shell.directory.path("statements.txt")
+        _ = FileManager.default.createFile(
+            atPath: name, contents: Data("SELECT 3 AS three FROM system:dual;".utf8))
+        try shell.enter(".cd '\(shell.directory.path(""))'")
+        try shell.type(".read stat\t", showing: "sheaf> .read statements.txt")
+        #expect(try shell.enter("").contains("three"))
+    }
+
+    @Test func `completion knows new fields and collections`() throws {
+        let shell = try ShellScene()
+        try shell.enter("INSERT INTO fresh DOCUMENTS ({'_id': 1, 'first_name': 2});")
+        try shell.type("SELECT * FROM fre\t", showing: "sheaf> SELECT * FROM fresh")
+        try shell.type("WHERE first\t", showing: "sheaf> SELECT * FROM fresh WHERE first_name")
+        try shell.type("\u{15}", showing: "sheaf>")
+        try shell.enter("INSERT INTO fresh DOCUMENTS ({'_id': 2, 'last_name': 2});")
+        try shell.type(
+            "SELECT * FROM fresh WHERE last\t",
+            showing: "sheaf> SELECT * FROM fresh WHERE last_name")
+    }
+}

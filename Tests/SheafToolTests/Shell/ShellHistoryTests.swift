@@ -1,0 +1,134 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// The history of the shell.
+@Suite struct ShellHistoryTests {
+    private let up = "\u{1B}[A"
+    private let down = "\u{1B}[B"
+
+    private func one(_ name: String) -> String { "SELECT 1 AS \(name) FROM system:dual;" }
+
+    @Test func `the arrow keys recall earlier lines`() throws {
+        let shell = try ShellScene()
+        try shell.enter(one("a"))
+        try shell.enter(".mode line")
+        try shell.type(up, showing: "sheaf> .mode line")
+        try shell.type(up, showing: "sheaf> " + one("a"))
+        try shell.type(down, showing: "sheaf> .mode line")
+        try shell.type(down, showing: "sheaf>")
+    }
+
+    @Test func `the history is that of earlier sessions`() throws {
+        let first = try ShellScene()
+        try first.enter(one("early"))
+        try first.enter(one("late"))
+        #expect(try first.leave() == 0)
+        let second = try ShellScene(in: first.directory)
+        try second.type(up, showing: "sheaf> " + one("late"))
+        try second.type(up, showing: "sheaf> " + one("early"))
+        #expect(try second.enter("").contains("early"))
+    }
+
+    @Test func `a statement of several lines is one entry`() throws {
+        let first = try ShellScene()
+        try first.enter("SELECT 1 AS a", prompt: "  ...> ")
+        try first.enter("FROM system:dual;")
+        #expect(try first.leave() == 0)
+        let second = try ShellScene(in: first.directory)
+        second.run.type(up)
+        try second.wait(showing: "sheaf> SELECT 1 AS a\nFROM system:dual;")
+        #expect(try second.enter("").contains("1 row"))
+    }
+
+    @Test func `two shells keep the entries of each other`() throws {
+        let first = try ShellScene()
+        let second = try ShellScene(in: first.directory)
+        for name in ["a", "c", "e"] {
+            try first.enter(one(name))
+            try second.enter(one("\(name)2"))
+        }
+        #expect(try first.leave() == 0)
+        #expect(try second.leave() == 0)
+        let third = try ShellScene(in: first.directory)
+        for name in ["e2", "e", "c2", "c", "a2", "a"] {
+            try third.type(up, showing: "sheaf> " + one(name))
+        }
+    }
+
+    @Test func `Ctrl-R searches the history`() throws {
+        let shell = try ShellScene()
+        try shell.enter(one("needle"))
+        try shell.enter(one("hay"))
+        shell.run.type("\u{12}need")
+        try shell.wait(showing: "needle FROM system:dual;")
+        let answer = try shell.enter("")
+        #expect(answer.contains("needle"), "\(answer)")
+    }
+
+    @Test func `only the owner can read the history`() throws {
+        let shell = try ShellScene()
+        _ = FileManager.default.createFile(
+            atPath: shell.directory.path("open"), contents: nil,
+            attributes: [.posixPermissions: 0o644])
+        try shell.enter(one("a"))
+        #expect(try shell.leave() == 0)
+        let other = try ShellScene(
+            in: shell.directory, environment: ["SHEAF_HISTORY": shell.directory.path("open")])
+        try other.enter(one("b"))
+        for name in ["history", "open"] {
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: shell.directory.path(name))
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+    }
+
+    @Test func `the history is below XDG_STATE_HOME, or in the home directory`() throws {
+        let directory = TemporaryDirectory()
+        for (variables, path) in [
+            (["XDG_STATE_HOME": directory.path("state/deep")], "state/deep/sheaf/history"),
+            (["HOME": directory.path("home")], "home/.sheaf_history"),
+        ] {
+            // The scene sets the variable, which `env` removes again.
+            let settings = variables.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+            let run = try TerminalRun(
+                script: "env -u SHEAF_HISTORY \(settings) \"$0\"", environment: [:])
+            try run.expect("sheaf> ")
+            run.type(one("a") + "\r")
+            try run.expect("1 row")
+            try run.expect("sheaf> ")
+            run.type("\u{4}")
+            #expect(try run.finish() == 0)
+            #expect(FileManager.default.fileExists(atPath: directory.path(path)), "\(path)")
+        }
+    }
+
+    @Test func `there is no history without its file`() throws {
+        let first = try ShellScene(["--no-history"])
+        try first.enter(one("a"))
+        try first.type(up, showing: "sheaf> " + one("a"))
+        #expect(!FileManager.default.fileExists(atPath: first.directory.path("history")))
+        let second = try ShellScene(environment: ["SHEAF_HISTORY": ""])
+        try second.enter(one("a"))
+        #expect(!FileManager.default.fileExists(atPath: second.directory.path("history")))
+    }
+
+    @Test func `a pipe leaves no history`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("history")
+        let run = try ToolRun(
+            script: "echo '\(one("a"))' | SHEAF_HISTORY='\(path)' \"$0\" shell")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `a file that is no history is named and kept`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("history")
+        try Data("something else\n".utf8).write(to: URL(fileURLWithPath: path))
+        let shell = try ShellScene(in: directory)
+        #expect(shell.text.contains("the history \(path.prefix(20))"), "\(shell.text)")
+        try shell.enter(one("a"))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "something else\n")
+    }
+}
