@@ -43,12 +43,27 @@ extension ImportCommand {
         var importedCount: UInt64 = 0
         do throws(ToolError) {
             let queries = try queries(log, at: path)
-            for part in sqlite.parts where !signals.wait(milliseconds: 0) {
+            // All tables are checked before the first one is imported.
+            var runs: [(run: ImportRun, target: ImportTarget)] = []
+            for part in sqlite.parts {
                 let target = ImportTarget(log, queries, collection: part.collection)
-                let report = try run(part, of: sqlite, file, target, options, signals, output)
-                guard let report else { continue }
-                importedCount += report.importedCount
-                if !report.isComplete { code = .failed }
+                let run = try prepare(part, of: sqlite, target, options, output)
+                if let run { runs.append((run, target)) }
+            }
+            for (run, target) in runs where !signals.wait(milliseconds: 0) {
+                do throws(ToolError) {
+                    let report = try self.run(
+                        run, target, file, signals, output, rowNoun: "row")
+                    importedCount += report.importedCount
+                    if !report.isComplete { code = .failed }
+                } catch {
+                    if sqlite.parts.count > 1 {
+                        output.print(
+                            note: "the import ended with \(TerminalText.visible(target.collection))"
+                                + ": with --resume it skips the tables that are complete")
+                    }
+                    throw error
+                }
             }
         } catch {
             try? log.close()
@@ -60,11 +75,11 @@ extension ImportCommand {
         return code
     }
 
-    /// Imports a table; returns nil if an earlier import has finished it.
-    private static func run(
-        _ part: SQLiteImport.Part, of sqlite: SQLiteImport, _ file: String,
-        _ target: ImportTarget, _ options: ImportOptions, _ signals: StopSignals, _ output: Output
-    ) throws(ToolError) -> ImportReport? {
+    /// Prepares the import of a table; returns nil if an earlier import has finished it.
+    private static func prepare(
+        _ part: SQLiteImport.Part, of sqlite: SQLiteImport, _ target: ImportTarget,
+        _ options: ImportOptions, _ output: Output
+    ) throws(ToolError) -> ImportRun? {
         if options.resumes, sqlite.parts.count > 1 {
             let isFinished = try onImport { () throws(ImportError) in
                 try SQLiteImport.isFinished(try sqlite.source(part), target)
@@ -74,10 +89,9 @@ extension ImportCommand {
                 return nil
             }
         }
-        let run = try onImport { () throws(ImportError) in
+        return try onImport { () throws(ImportError) in
             try ImportRun(try sqlite.source(part), into: target, options)
         }
-        return try self.run(run, target, file, signals, output, rowNoun: "row")
     }
 
     private static func sqliteOptions(

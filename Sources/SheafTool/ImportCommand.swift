@@ -23,7 +23,9 @@ extension Command {
                 name: "on-conflict", value: "ACTION",
                 summary: "for an _id in use: fail (default), nothing, update or update-local-diff"),
             Option(name: "resume", summary: "continue an interrupted import of the same file"),
-            Option(name: "restart", summary: "forget an interrupted import of the same file"),
+            Option(
+                name: "restart",
+                summary: "import all rows once more, beside those of the interrupted import"),
             Option(name: "strict", summary: "stop at the first bad row"),
             Option(
                 name: "max-errors", value: "N", summary: "stop when more than N rows are bad"),

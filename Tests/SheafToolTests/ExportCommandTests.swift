@@ -36,6 +36,22 @@ import Testing
         #expect(run.lines == Self.lines)
     }
 
+    @Test func `a file inside the store is refused, and the store stays as it is`() throws {
+        let store = try store()
+        let link = directory.path("link")
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: store.path)
+        let before = try store.files()
+        for file in [
+            store.path + "/0000000001.log", store.path + "/LOCK", store.path + "/new.csv",
+            link + "/new.csv",
+        ] {
+            let run = try export(store, "cars", file, "--force", "--format=csv")
+            #expect(run.status == 64 && run.errors.contains("is inside the store"), "\(file)")
+        }
+        #expect(try store.files() == before)
+    }
+
     @Test func `a statement with arguments is exported`() throws {
         let run = try export(
             try store(), "SELECT n FROM cars WHERE color = :c", "--arg", "c=\"red\"", "--format",

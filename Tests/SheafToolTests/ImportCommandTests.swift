@@ -143,6 +143,25 @@ import Testing
         #expect(found == ["{\"c\":\(count),\"m\":\(count - 1)}"])
     }
 
+    @Test func `lines of CSV that end with a carriage return alone are refused`() throws {
+        let run = try run(try file("a.csv", "a,b\r1,2\r3,4\r"))
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.errors.contains("a.csv, line 1: the header has a carriage return in a name"))
+    }
+
+    @Test func `a pipe with a name is opened once`() throws {
+        let pipe = directory.path("pipe.jsonl")
+        let script = """
+            mkfifo '\(pipe)' && (printf '{"_id":1}\n' > '\(pipe)' &) && \
+            "$0" import '\(store)' cars '\(pipe)'
+            """
+        for _ in 0..<5 {
+            let run = try ToolRun(script: script + " --on-conflict nothing; rm '\(pipe)'")
+            #expect(run.errors.contains("cars") == false && run.text.contains("imported"))
+        }
+        #expect(try rows().count == 1)
+    }
+
     @Test func `bad rows are listed up to a limit, and counted`() throws {
         let bad = (1...30).map { _ in "x" }.joined(separator: "\n")
         let path = try file("a.jsonl", "{\"_id\":1}\n\(bad)\n{\"_id\":2}\n")

@@ -49,6 +49,12 @@ package enum PosixPath {
         return String(cString: resolved)
     }
 
+    /// Whether the path leads to a regular file; a pipe, for example, can be opened only once.
+    package static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Whether the path itself is a symbolic link, even one that leads nowhere.
     package static func isSymbolicLink(_ path: String) -> Bool {
         var status = stat()

@@ -71,6 +71,11 @@ package struct CSVSource: ImportSource {
             guard let name = String(validating: reader.bytes(index), as: UTF8.self) else {
                 throw .source("\(place) is not valid UTF-8")
             }
+            guard !name.utf8.contains(0x0D) else {
+                throw .source(
+                    "\(place) has a carriage return in a name: lines must end with a line feed, "
+                        + "alone or after a carriage return")
+            }
             guard !name.isEmpty else {
                 throw .source("\(place) has no name for column \(index + 1)")
             }

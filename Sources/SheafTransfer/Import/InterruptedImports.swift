@@ -71,8 +71,8 @@ struct InterruptedImports {
         .source(
             "an import of \(ImportIdentity.shown(progress.source)) into "
                 + "\(progress.collection.shortened) was interrupted after line "
-                + "\(progress.position.row - 1); --resume continues it, and --restart begins again"
-        )
+                + "\(progress.position.row - 1); --resume continues it, and --restart imports all "
+                + "rows once more, beside those of the first attempt")
     }
 }
 
