@@ -25,7 +25,8 @@ package struct SQLiteImport {
 
     /// Whether a file begins as a SQLite database.
     package static func isDatabase(_ path: String) -> Bool {
-        guard path != InputBuffer.standardInput, PosixPath.isRegularFile(path), let input = try? InputBuffer(path: path),
+        guard path != InputBuffer.standardInput, PosixPath.isRegularFile(path),
+            let input = try? InputBuffer(path: path),
             input.length != nil, (try? input.fill(magic.count)) != nil
         else { return false }
         return input.bytes.starts(with: magic)
