@@ -60,6 +60,17 @@ import Testing
         #expect(base.snapshotFiles() == files)
     }
 
+    @Test func `statistics omit files that a writer has removed meanwhile`() throws {
+        let (files, _) = try SmallStore.small(seed: seed)
+        let volume = SimulatedVolume(files: files)
+        let reader = try LogReader(volume)
+        let expected = try reader.statistics()
+        let names = files.keys.filter { $0.hasSuffix(".closed") || $0.hasSuffix(".site") }
+        #expect(!names.isEmpty)
+        for name in names { try volume.remove(name) }
+        #expect(try reader.statistics().logBytes == expected.logBytes)
+    }
+
     @Test func `statistics match the files and the keys`() throws {
         let (files, content) = try SmallStore.small(seed: seed)
         let reader = try LogReader(SimulatedVolume(files: files))

@@ -58,7 +58,7 @@ struct SnapshotAttempt {
             do throws(Contradiction) {
                 guard try add(name) else { continue }
             } catch .failure(let error) {
-                // The user of held files opens the file again, and reports why it cannot be read.
+                // The code that reads held files opens the file again, and reports the reason.
                 guard holdsFiles else { throw .failure(error) }
             }
             listed.append(name)
@@ -197,7 +197,7 @@ struct SnapshotAttempt {
         }
         logFiles[name] = try keeping(file) { () throws(VolumeError) in
             let found = try sealedOrCopied(file)
-            // Without a mark, nothing tells whether the bytes just read are on the disk. A sync
+            // Without a mark, it is unknown whether the bytes just read are on the disk. A sync
             // makes them durable; one prepared segment may follow the last one in use.
             if mark == nil, !holdsFiles, UInt64(number) + 1 >= UInt64(lastSegment) {
                 try SealedPart.makeDurable(file)
@@ -208,7 +208,7 @@ struct SnapshotAttempt {
     }
 
     private func sealedOrCopied(_ file: any VolumeFile) throws(VolumeError) -> LogFile {
-        // A held file is read by its user, who reports unreadable sectors.
+        // The code that reads a held file reports its unreadable sectors.
         if holdsFiles {
             let size = try file.size()
             return LogFile(mapping: nil, count: size, isSealed: false)

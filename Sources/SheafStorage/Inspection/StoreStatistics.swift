@@ -109,7 +109,12 @@ extension LogReader {
     private func size(of name: String) throws(StorageError) -> Int {
         if [.foreign, .lock, .synced, .attachments].contains(FileName(name)) { return 0 }
         return try translatingErrors { () throws(VolumeError) in
-            let file = try volume.open(name, .read)
+            let file: any VolumeFile
+            do throws(VolumeError) { file = try volume.open(name, .read) } catch {
+                // A writer may remove a mark or a temporary file meanwhile.
+                guard error.code == .noSuchFile else { throw error }
+                return 0
+            }
             defer { file.close() }
             return try file.size()
         }
