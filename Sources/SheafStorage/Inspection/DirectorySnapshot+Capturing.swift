@@ -19,7 +19,7 @@ extension DirectorySnapshot {
         var attempts = 0
         while true {
             attempts += 1
-            let mark = currentMark(in: volume)
+            let mark = SyncedMark.current(in: volume)
             let names = try listNames(in: volume)
             let isEqual = last.map { $0.mark == mark && $0.names == names } ?? false
             equal = isEqual ? equal + 1 : 0
@@ -33,9 +33,10 @@ extension DirectorySnapshot {
                 throw error
             } catch {
                 guard isFinal else { continue }
-                // Without the mark, the end of the log is found as after a restart.
+                // The end of the log is found as after a restart, and compared with the mark.
                 do throws(SnapshotAttempt.Contradiction) {
                     var attempt = SnapshotAttempt(volume, nil, names, previous)
+                    attempt.contradictedMark = mark
                     attempt.holdsFiles = holdingFiles
                     attempt.acceptsMissingFiles = true
                     return try attempt.run()
@@ -55,28 +56,5 @@ extension DirectorySnapshot {
             throw .limit(name: "maximumFiles", value: names.count, limit: Limits.maximumFiles)
         }
         return names.sorted()
-    }
-
-    /// Reads the mark of the running system; nil if there is none.
-    static func currentMark(in volume: any Volume) -> SyncedMark? {
-        guard let file = try? volume.open(FileName.syncedName, .read) else { return nil }
-        defer { file.close() }
-        return currentMark(in: file, of: volume)
-    }
-
-    /// Reads the mark of the running system from its open file.
-    static func currentMark(in file: any VolumeFile, of volume: any Volume) -> SyncedMark? {
-        withUnsafeTemporaryAllocation(byteCount: SyncedMark.length, alignment: 8) { buffer in
-            // A read that overlaps a write may return a mixture, which the checksum reveals.
-            for _ in 0..<maximumAttempts {
-                do throws(VolumeError) { try file.readFully(into: buffer, at: 0) } catch {
-                    return nil
-                }
-                if let mark = SyncedMark(decoding: UnsafeRawBufferPointer(buffer)) {
-                    return mark.isCurrent(in: volume) ? mark : nil
-                }
-            }
-            return nil
-        }
     }
 }

@@ -4,7 +4,7 @@ import SheafBytes
 ///
 /// No lock is taken. Log files are mapped up to what is durable, so that a later truncation does
 /// not reach the mapped bytes, and compaction may remove their names.
-package final class DirectorySnapshot: Volume {
+package final class DirectorySnapshot: UnwritableVolume {
     /// The readable part of a log file.
     struct LogFile: Sendable {
         /// The mapped bytes, which may continue after the readable ones; nil for a file to copy.
@@ -19,9 +19,11 @@ package final class DirectorySnapshot: Volume {
         let isSealed: Bool
     }
 
-    let base: any Volume
+    package let base: any Volume
     /// How far the writer has synced the log; nil if no writer of the running system has.
     package let mark: SyncedMark?
+    /// The mark that was read, if the files contradict it.
+    private let contradictedMark: SyncedMark?
     let listedNames: [String]
     /// The segments and base files, by name.
     let logFiles: [String: LogFile]
@@ -29,20 +31,16 @@ package final class DirectorySnapshot: Volume {
     let checkpoints: [String: any VolumeFile]
 
     init(
-        base: any Volume, mark: SyncedMark?, names: [String], logFiles: [String: LogFile],
-        checkpoints: [String: any VolumeFile]
+        base: any Volume, mark: SyncedMark?, contradictedMark: SyncedMark?, names: [String],
+        logFiles: [String: LogFile], checkpoints: [String: any VolumeFile]
     ) {
         self.base = base
         self.mark = mark
+        self.contradictedMark = contradictedMark
         listedNames = names
         self.logFiles = logFiles
         self.checkpoints = checkpoints
     }
-
-    package var path: String { base.path }
-    package var identity: UInt64 { base.identity }
-    package var systemIdentity: UInt64 { base.systemIdentity }
-    package var isInstant: Bool { base.isInstant }
 
     package func names() throws(VolumeError) -> [String] { listedNames }
 
@@ -50,33 +48,18 @@ package final class DirectorySnapshot: Volume {
         guard access == .read else { throw refusal(.open, name) }
         if let file = logFiles[name] { return MappedFile(name: name, file) }
         if let file = checkpoints[name] { return SharedFile(file) }
-        return try base.open(name, .read)
+        if name == FileName.syncedName, let mark = mark ?? contradictedMark {
+            let bytes = mark.encoded()
+            let copy = try FileMapping.copy(count: bytes.count) { $0.copyBytes(from: bytes) }
+            return MappedFile(
+                name: name, LogFile(mapping: copy, isCopy: true, count: bytes.count, isSealed: true))
+        }
+        let file = try base.open(name, .read)
+        guard name == FileName.syncedName else { return file }
+        // A mark that was written after the snapshot says nothing of its files.
+        file.close()
+        return MappedFile(name: name, LogFile(mapping: nil, count: 0, isSealed: true))
     }
-
-    package func rename(_ name: String, to newName: String) throws(VolumeError) {
-        throw refusal(.rename, name)
-    }
-
-    package func remove(_ name: String) throws(VolumeError) {
-        throw refusal(.remove, name)
-    }
-
-    package func synchronizeNamesOnce() throws(VolumeError) {
-        throw refusal(.synchronizeNames, path)
-    }
-
-    package func lock() throws(VolumeError) -> LockOutcome {
-        throw refusal(.lock, FileName.lockName)
-    }
-
-    package func directory(
-        _ name: String, creating: Bool
-    ) throws(VolumeError) -> (any Volume)? {
-        guard !creating else { throw refusal(.create, name) }
-        return try base.directory(name, creating: false)
-    }
-
-    package func watch(_ name: String) -> (any VolumeWatch)? { base.watch(name) }
 
     /// Whether two snapshots without marks have the same bytes.
     ///
@@ -90,14 +73,10 @@ package final class DirectorySnapshot: Volume {
                 || one.bytes.prefix(file.count).elementsEqual(two.bytes.prefix(file.count))
         }
     }
-
-    private func refusal(_ operation: VolumeError.Operation, _ name: String) -> VolumeError {
-        VolumeError(operation, name, .readOnlyFileSystem)
-    }
 }
 
 /// A log file of a snapshot, whose bytes are read from its mapping.
-private final class MappedFile: VolumeFile {
+private final class MappedFile: UnwritableFile {
     let name: String
     private let file: DirectorySnapshot.LogFile
 
@@ -119,18 +98,6 @@ private final class MappedFile: VolumeFile {
         return count
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
-        throw VolumeError(.write, name, .readOnlyFileSystem)
-    }
-
-    func synchronizeOnce() throws(VolumeError) {
-        throw VolumeError(.synchronize, name, .readOnlyFileSystem)
-    }
-
-    func truncate(to size: Int) throws(VolumeError) {
-        throw VolumeError(.truncate, name, .readOnlyFileSystem)
-    }
-
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
         guard mode == .shared, length <= file.count else {
             throw VolumeError(.map, name, .unexpectedEnd)
@@ -140,12 +107,10 @@ private final class MappedFile: VolumeFile {
             try readFully(into: buffer, at: 0)
         }
     }
-
-    func close() {}
 }
 
 /// An open checkpoint of a snapshot, which remains open when its user closes it.
-private final class SharedFile: VolumeFile {
+private final class SharedFile: UnwritableFile {
     private let file: any VolumeFile
 
     init(_ file: any VolumeFile) {
@@ -162,23 +127,9 @@ private final class SharedFile: VolumeFile {
         try file.read(into: buffer, at: offset)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
-        throw VolumeError(.write, name, .readOnlyFileSystem)
-    }
-
-    func synchronizeOnce() throws(VolumeError) {
-        throw VolumeError(.synchronize, name, .readOnlyFileSystem)
-    }
-
-    func truncate(to size: Int) throws(VolumeError) {
-        throw VolumeError(.truncate, name, .readOnlyFileSystem)
-    }
-
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
         try file.map(length: length, mode)
     }
-
-    func close() {}
 }
 
 extension FileMapping {

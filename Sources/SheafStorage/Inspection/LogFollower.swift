@@ -47,7 +47,7 @@ package final class LogFollower: Sendable {
     /// Reads the commits that have become durable; returns nil if nothing has changed.
     package func advance() throws(StorageError) -> Advance? {
         try state.withLock { state throws(StorageError) in
-            let mark = DirectorySnapshot.currentMark(in: volume)
+            let mark = SyncedMark.current(in: volume)
             if let mark, mark == state.directory.mark, !state.isBroken { return nil }
             let (directory, contents) = try LogReader.read(volume, after: state.directory)
             if mark == nil, directory.hasSameFiles(as: state.directory), !state.isBroken {

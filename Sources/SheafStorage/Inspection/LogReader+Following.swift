@@ -3,7 +3,7 @@ extension LogReader {
     /// Returns a reader of the newest durable commit; nil if there is none after this reader's.
     package func newer() throws(StorageError) -> LogReader? {
         let base = directory.base
-        let mark = DirectorySnapshot.currentMark(in: base)
+        let mark = SyncedMark.current(in: base)
         if let mark, mark == directory.mark { return nil }
         let (files, contents) = try Self.read(base, after: directory)
         if mark == nil, files.hasSameFiles(as: directory) { return nil }

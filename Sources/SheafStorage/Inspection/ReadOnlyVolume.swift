@@ -1,6 +1,6 @@
 /// A volume that refuses all changes.
-package final class ReadOnlyVolume: Volume {
-    private let base: any Volume
+package final class ReadOnlyVolume: UnwritableVolume {
+    package let base: any Volume
 
     package init(_ base: any Volume) {
         self.base = base
@@ -38,13 +38,6 @@ package final class ReadOnlyVolume: Volume {
         return hasLock && !hasForeign
     }
 
-    package var path: String { base.path }
-    package var identity: UInt64 { base.identity }
-    package var systemIdentity: UInt64 { base.systemIdentity }
-    package var isInstant: Bool { base.isInstant }
-
-    package func watch(_ name: String) -> (any VolumeWatch)? { base.watch(name) }
-
     package func names() throws(VolumeError) -> [String] {
         try base.names()
     }
@@ -52,33 +45,5 @@ package final class ReadOnlyVolume: Volume {
     package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
         guard access == .read else { throw refusal(.open, name) }
         return try base.open(name, .read)
-    }
-
-    package func rename(_ name: String, to newName: String) throws(VolumeError) {
-        throw refusal(.rename, name)
-    }
-
-    package func remove(_ name: String) throws(VolumeError) {
-        throw refusal(.remove, name)
-    }
-
-    package func synchronizeNamesOnce() throws(VolumeError) {
-        throw refusal(.synchronizeNames, path)
-    }
-
-    package func lock() throws(VolumeError) -> LockOutcome {
-        throw refusal(.lock, FileName.lockName)
-    }
-
-    package func directory(
-        _ name: String, creating: Bool
-    ) throws(VolumeError) -> (any Volume)? {
-        guard !creating else { throw refusal(.create, name) }
-        guard let directory = try base.directory(name, creating: false) else { return nil }
-        return ReadOnlyVolume(directory)
-    }
-
-    private func refusal(_ operation: VolumeError.Operation, _ name: String) -> VolumeError {
-        VolumeError(operation, name, .readOnlyFileSystem)
     }
 }

@@ -103,15 +103,14 @@ package struct Salvager: ~Copyable {
         }
     }
 
-    /// Counts the commits missing at the end according to a checkpoint or a closed mark.
+    /// Counts the commits missing at the end that are known to have been durable.
     private mutating func countMissingCommits() {
-        let witnesses = directory.checkpoints.prefix(1) + directory.closedMarks.prefix(1)
-        guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
-            commit > sweep.report.lastCommit
-        else { return }
-        sweep.report.lostCommitCount += commit - sweep.report.lastCommit
+        let found = DurableCommit.newest(
+            namedBy: directory.checkpoints + directory.closedMarks, in: source, store: sweep.store)
+        guard let found, found.commit > sweep.report.lastCommit else { return }
+        sweep.report.lostCommitCount += found.commit - sweep.report.lastCommit
         sweep.report.notes.append(
-            "\(name) names commit \(commit), but the last one found is "
+            "\(found.file) names commit \(found.commit), but the last one found is "
                 + "\(sweep.report.lastCommit)")
     }
 

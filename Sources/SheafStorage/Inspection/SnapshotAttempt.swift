@@ -20,6 +20,8 @@ struct SnapshotAttempt {
     private let mark: SyncedMark?
     private let names: [String]
     private let previous: DirectorySnapshot?
+    /// The mark that the files contradict, if the attempt is made without it.
+    var contradictedMark: SyncedMark?
     /// Whether files that are missing by now are left out.
     var acceptsMissingFiles = false
     /// Whether log files stay open, for readers that must survive unreadable sectors of a disk.
@@ -68,7 +70,8 @@ struct SnapshotAttempt {
             throw .missingBytes
         }
         return DirectorySnapshot(
-            base: volume, mark: mark, names: listed, logFiles: logFiles, checkpoints: checkpoints)
+            base: volume, mark: mark, contradictedMark: contradictedMark, names: listed,
+            logFiles: logFiles, checkpoints: checkpoints)
     }
 
     /// Opens a file; returns false if it is not a part of the snapshot.

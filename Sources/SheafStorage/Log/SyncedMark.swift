@@ -114,3 +114,26 @@ package struct SyncedMark: Equatable, Sendable {
             && owner.directory == volume.identity
     }
 }
+
+extension SyncedMark {
+    /// The number of times that a mark with a wrong checksum is read.
+    private static let maximumReads = 64
+
+    /// Reads the mark of the running system; nil if there is none.
+    static func current(in volume: any Volume) -> SyncedMark? {
+        guard let file = try? volume.open(FileName.syncedName, .read) else { return nil }
+        defer { file.close() }
+        return withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { buffer in
+            // A read that overlaps a write may return a mixture, which the checksum reveals.
+            for _ in 0..<maximumReads {
+                do throws(VolumeError) { try file.readFully(into: buffer, at: 0) } catch {
+                    return nil
+                }
+                if let mark = SyncedMark(decoding: UnsafeRawBufferPointer(buffer)) {
+                    return mark.isCurrent(in: volume) ? mark : nil
+                }
+            }
+            return nil
+        }
+    }
+}

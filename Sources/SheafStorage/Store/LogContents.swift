@@ -28,6 +28,8 @@ struct LogContents {
     /// The marks of clean closes, which record the end of the log; the newest first.
     private(set) var closedMarks: [(commit: CommitID, name: String)] = []
     private(set) var foreign: [String] = []
+    /// The newest commit that is known to have been durable.
+    private var durable: DurableCommit?
 
     /// Maps the log files of `volume` and verifies their headers and footers.
     init(_ volume: any Volume) throws(StorageError) {
@@ -73,6 +75,8 @@ struct LogContents {
             superseded.append(cover.name)
         }
         try open(kept, in: volume)
+        durable = DurableCommit.newest(
+            namedBy: checkpoints + closedMarks, in: volume, store: store)
     }
 
     /// The identity of the store; nil if there was no commit yet.
@@ -84,15 +88,11 @@ struct LogContents {
     }
 
     /// Throws if the log ends before a commit that is known to have been durable.
-    ///
-    /// Checkpoints and closed marks exist only for durable commits, and their names contain the
-    /// commit even if their contents are unreadable.
     func checkEnd(_ end: LogEnd) throws(StorageError) {
-        let witnesses = checkpoints.prefix(1) + closedMarks.prefix(1)
-        guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
-            commit > end.commit
-        else { return }
-        let reason = "the log ends with commit \(end.commit), but \(name) names commit \(commit)"
+        guard let durable, durable.commit > end.commit else { return }
+        let reason =
+            "the log ends with commit \(end.commit), "
+            + "but \(durable.file) names commit \(durable.commit)"
         guard let file = files.last else {
             throw .damaged(FileName.name(ofSegment: 1), at: 0, reason)
         }
