@@ -46,13 +46,17 @@ import Testing
         }
     }
 
+    private func mark(of volume: SimulatedVolume) throws -> SyncedMark {
+        let bytes = try volume.contents(of: FileName.syncedName)
+        return try #require(bytes.withUnsafeBytes { SyncedMark(decoding: $0) })
+    }
+
     @Test(arguments: 0..<120 as Range<UInt64>)
     func `damage before the mark is an error of readers, writers and verification`(
         seed: UInt64
     ) throws {
         let (volume, commits) = try killed(seed: seed)
-        let mark = try #require(
-            try volume.contents(of: FileName.syncedName).withUnsafeBytes { SyncedMark(decoding: $0) })
+        let mark = try mark(of: volume)
         #expect(mark.commit == commits)
         let follower = try LogFollower(try LogReader(volume))
         #expect(follower.snapshot.commit == commits)
@@ -107,8 +111,7 @@ import Testing
 
     @Test func `the mark of another store, directory or run of the system proves nothing`() throws {
         let (volume, commits) = try killed(seed: 6)
-        let bytes = try volume.contents(of: FileName.syncedName)
-        let mark = try #require(bytes.withUnsafeBytes { SyncedMark(decoding: $0) })
+        let mark = try mark(of: volume)
         let foreign: [SyncedMark.Owner] = [
             .init(
                 store: StoreID(low: 1, high: 2), directory: mark.owner.directory,

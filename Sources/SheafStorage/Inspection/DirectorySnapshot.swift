@@ -52,7 +52,8 @@ package final class DirectorySnapshot: UnwritableVolume {
             let bytes = mark.encoded()
             let copy = try FileMapping.copy(count: bytes.count) { $0.copyBytes(from: bytes) }
             return MappedFile(
-                name: name, LogFile(mapping: copy, isCopy: true, count: bytes.count, isSealed: true))
+                name: name, LogFile(mapping: copy, isCopy: true, count: bytes.count, isSealed: true)
+            )
         }
         let file = try base.open(name, .read)
         guard name == FileName.syncedName else { return file }
