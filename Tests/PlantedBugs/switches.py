@@ -30,8 +30,10 @@ __attribute__((constructor)) static void readPlantedBug(void) {{
 """
 # A value of a constant or a property on one line.
 VALUE = re.compile(r"^( *(?:[\w@()]+ )*(?:let|var) [^={]*= )([^{]+?)$")
+# A target with a condition is a dependency of another one.
 TARGET = re.compile(
-    r'(\.(?:target|executableTarget|testTarget)\(\s*name: "[\w-]+",\s*)(dependencies: \[)?')
+    r'(\.(?:target|executableTarget|testTarget)\(\s*name: "[\w-]+",(?!\s*condition:)\s*)'
+    r'(dependencies: \[)?')
 
 
 class NotSwitchable(Exception):
