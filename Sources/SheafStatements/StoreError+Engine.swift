@@ -49,7 +49,8 @@ extension StoreError {
                     + "several documents")
         case .limit("maximumDocumentLength", let value, let limit):
             self.init(
-                .limit, "a document may have \(limit) bytes, and this one would have \(value)",
+                .limit,
+                "a document may have at most \(limit) bytes, and this one would have \(value)",
                 hint: "the limit is the parameter document_size_hard_limit_bytes")
         case .limit: self.init(.limit, "\(error)")
         case .document(.time): self.init(.failed, "\(error)")

@@ -144,13 +144,19 @@ import Testing
         #expect(try fixture.documents().allSatisfy { $0["s"] == .string(long) })
     }
 
-    @Test func `a document beyond the size limit is a bad row`() throws {
+    @Test func `a document of any length beyond the limit is a bad row with the same reason`()
+        throws
+    {
         let fixture = try ImportFixture()
-        let long = String(repeating: "z", count: 6 << 20)
-        let report = try fixture.run(
-            text: "{\"_id\":1,\"s\":\"\(long)\"}\n{\"_id\":2}", .jsonl)
-        #expect(report.importedCount == 1)
-        #expect(report.badRows.first?.reason.contains("may have 5242880 bytes") == true)
+        // The format of documents has a limit of 15 MiB, and a parameter one of 5 MiB.
+        let rows = [6, 16].map { "{\"s\":\"\(String(repeating: "z", count: $0 << 20))\"}\n" }
+        let report = try fixture.run(text: rows.joined() + "{\"_id\":2}", .jsonl)
+        #expect(report.importedCount == 1 && report.badRows.map(\.row) == [1, 2])
+        for bad in report.badRows {
+            #expect(
+                bad.reason.hasPrefix(
+                    "a document may have at most 5242880 bytes, and this one would have "))
+        }
     }
 
     @Test func `rows of several batches are imported once, and repeated ids are found`() throws {

@@ -119,7 +119,7 @@ package struct DocumentTransaction: Sendable {
             return DocumentReceipt.Outcome(
                 isChanged: isChanged, stamp: isChanged ? usedStamp : nil)
         } catch {
-            throw Self.located(error, change, key.bytes)
+            throw located(error, change, key.bytes)
         }
     }
 
@@ -364,7 +364,7 @@ package struct DocumentTransaction: Sendable {
     // MARK: Errors
 
     /// Returns the error with the collection and id of the document.
-    private static func located(
+    private func located(
         _ error: EngineError, _ change: DocumentChange, _ key: [UInt8]
     ) -> EngineError {
         switch error {
@@ -372,7 +372,7 @@ package struct DocumentTransaction: Sendable {
         case .document(.malformed(.tooLong(0, let length, UInt64(EncodedDocument.maximumLength)))):
             .limit(
                 name: "maximumDocumentLength", value: Int(clamping: length),
-                limit: EncodedDocument.maximumLength)
+                limit: min(maximumLength, EncodedDocument.maximumLength))
         case .document(.malformed(.tooLong(0, let count, UInt64(EncodedDocument.maximumSites)))):
             .limit(
                 name: "maximumSites", value: Int(clamping: count),
