@@ -63,7 +63,7 @@ import Testing
         return types
     }
 
-    @Test func `cells of CSV distinguish what may look alike`() async throws {
+    @Test func `cells of CSV distinguish values with similar texts`() async throws {
         let fixture = try await ExportFixture([
             ("c", ["_id": "1", "a": .null, "b": "null", "c": "", "d": "x,\"y\"", "e": 1.0]),
             (
@@ -84,12 +84,8 @@ import Testing
             ("c", ["_id": "1", "a": "007", "b": "x", "c": [1], "d": 1, "e": 1, "f": .null]),
             ("c", ["_id": "2", "a": "", "b": "1", "c": ["k": 1], "d": 2.5, "e": 2]),
         ])
-        let notes = try fixture.read { queries, _ in
-            let source = try RowSource(.collection("c"), queries, queries.snapshot())
-            return try ExportRun().write(source, as: .csv, to: ByteSink().stream).notes
-        }
         #expect(
-            notes == [
+            try notes(of: fixture) == [
                 "to get the same documents, import the file with --null null --types "
                     + "'_id=text,a=text,c=json,d=json'"
             ])
@@ -101,6 +97,99 @@ import Testing
         #expect(
             try copy.documents().map { Value.object($0).json + "\n" }.joined()
                 == fixture.text(.jsonl, of: "c"))
+    }
+
+    /// Returns the notes of an export of `c` as CSV.
+    private func notes(of fixture: ExportFixture) throws -> [String] {
+        try fixture.read { queries, _ in
+            let source = try RowSource(.collection("c"), queries, queries.snapshot())
+            return try ExportRun().write(source, as: .csv, to: ByteSink().stream).notes
+        }
+    }
+
+    /// Returns the options that a note states; nil if it states none.
+    private func options(of note: String?) -> CSVOptions? {
+        var csv = CSVOptions()
+        guard var text = note.map({ $0[...] }) else { return csv }
+        guard let start = text.firstRange(of: "import the file with ") else { return nil }
+        text = text[start.upperBound...]
+        if text.hasPrefix("--null null") {
+            csv.null = "null"
+            text = text.dropFirst("--null null".count).drop { $0 == " " }
+        }
+        guard text.hasPrefix("--types '"), text.hasSuffix("'") else { return csv }
+        let types = text.dropFirst("--types '".count).dropLast().replacing("'\\''", with: "'")
+        for part in types.split(separator: ",") {
+            guard let mark = part.lastIndex(of: "="),
+                let type = ColumnType(rawValue: String(part[part.index(after: mark)...]))
+            else { return nil }
+            csv.types.append((String(part[..<mark]), type))
+        }
+        return csv
+    }
+
+    @Test(arguments: 1...24 as ClosedRange<UInt64>)
+    func `a note on an import of CSV is true`(seed: UInt64) async throws {
+        var random = RandomDocuments(seed: seed)
+        let count = seed.isMultiple(of: 4) ? 3 : 12
+        var documents = seed.isMultiple(of: 2) ? random.uniform(count) : random.mixed(count)
+        // Fewer fields need an export of another kind less often.
+        let first = documents[0].map(\.name).filter { $0 != "_id" }.prefix(Int(seed % 6))
+        documents = documents.map { document in
+            Object(sorting: document.filter { $0.name == "_id" || first.contains($0.name) })
+        }
+        let fixture = try await ExportFixture(documents.map { ("c", $0) })
+        let notes = try notes(of: fixture)
+        #expect(notes.count <= 1)
+        guard let csv = options(of: notes.first) else { return }
+        let copy = try ImportFixture()
+        let report = try copy.run(text: try fixture.text(.csv, of: "c"), .csv, csv)
+        #expect(report.badRows == [], "\(notes)")
+        #expect(try sorted(copy.documents()) == sorted(documents), "\(notes)")
+    }
+
+    /// Returns the encoded documents, which distinguish all types.
+    private func sorted(_ documents: [Object]) -> [[UInt8]] {
+        documents.map { EntryWriter.bytes(of: .object($0)) }
+            .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Pairs of documents, and their columns that CSV does not preserve.
+    private static let lossyDocuments: [(first: Object, second: Object, columns: [String])] = [
+        (["_id": 1, "a": 1, "b": 2], ["_id": 2, "a": "x", "b": 3], ["a"]),
+        (["_id": 1], ["_id": "1"], ["_id"]),
+        (["_id": 1, "a": "x\0", "b": "y"], ["_id": 2], ["a"]),
+        (["_id": 1, "": 1], ["_id": 2, "": 2], [""]),
+        (["_id": 1, "a\rb": 1, "c\0": 1], ["_id": 2], ["a\rb", "c\0"]),
+        (["_id": 1, "a,b": "1"], ["_id": 2], ["a,b"]),
+        (["_id": 1, "a\tb": [1]], ["_id": 2, "c": true], ["a\tb"]),
+    ]
+
+    @Test(arguments: lossyDocuments)
+    func `a note names the columns that CSV does not preserve`(
+        first: Object, second: Object, columns: [String]
+    ) async throws {
+        let fixture = try await ExportFixture([("c", first), ("c", second)])
+        let names = columns.map { "'\($0)'" }.joined(separator: ", ")
+        #expect(
+            try notes(of: fixture) == [
+                "an import of the CSV file does not give the same documents, because of the "
+                    + (columns.count == 1 ? "column " : "columns ") + names
+                    + "; export with --format jsonl or --full"
+            ])
+    }
+
+    @Test func `a note names the columns that JSON does not preserve either`() async throws {
+        let fixture = try await ExportFixture([
+            ("c", ["_id": 1, "a": .bytes([1]), "b": [.float(.nan)], "c": 1]),
+            ("c", ["_id": 2, "d": .float(.infinity)]), ("c", ["_id": 3, "c": "x", "e": 1.5]),
+        ])
+        #expect(
+            try notes(of: fixture) == [
+                "an import of the CSV file does not give the same documents, because of the "
+                    + "columns 'a', 'b', 'c', 'd'; export with --full, since JSON has no bytes, "
+                    + "infinities and NaN, as in the columns 'a', 'b', 'd'"
+            ])
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)

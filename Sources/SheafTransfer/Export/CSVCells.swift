@@ -76,36 +76,3 @@ enum CSVCells {
         return ["null", "true", "false", "nan", "inf", "infinity"].contains(text.lowercased())
     }
 }
-
-extension ExportColumns {
-    /// The options with which an import of CSV gives the same documents; nil if it needs none, or
-    /// if CSV cannot hold them.
-    var csvImportOptions: String? {
-        var types: [String] = []
-        for column in all {
-            guard let type = column.csvType else { continue }
-            // Names with these characters cannot be in the option.
-            guard !column.name.utf8.contains(where: { [0x27, 0x2C, 0x3D].contains($0) }) else {
-                return nil
-            }
-            types.append("\(column.name)=\(type)")
-        }
-        var options: [String] = []
-        if all.contains(where: { $0.kinds.contains(.null) }) { options.append("--null null") }
-        if !types.isEmpty { options.append("--types '\(types.joined(separator: ","))'") }
-        return options.isEmpty ? nil : options.joined(separator: " ")
-    }
-}
-
-extension ExportColumns.Column {
-    /// The type that an import of CSV needs as an option; nil if it infers the right one.
-    fileprivate var csvType: String? {
-        let kinds = kinds.subtracting(.null)
-        if kinds.isSubset(of: [.string, .bytes]) {
-            return kinds == .string && !hasPlainText ? "text" : nil
-        }
-        guard kinds.isDisjoint(with: [.string, .bytes]) else { return nil }
-        let isUniform = kinds == .integer || kinds == .float || kinds == .boolean
-        return isUniform ? nil : "json"
-    }
-}

@@ -34,9 +34,29 @@ struct ExportColumns {
         let name: String
         /// The bytes of the name, since equal strings may differ in their bytes.
         fileprivate let spelling: [UInt8]
-        fileprivate(set) var kinds: Kinds = []
-        /// Whether an import of CSV takes a string of the column for text in any case.
-        fileprivate(set) var hasPlainText = false
+        private(set) var kinds: Kinds = []
+        /// Whether a string of the column can only be text, so that an import of CSV infers it.
+        private(set) var hasPlainText = false
+        /// Whether a string of the column contains U+0000.
+        private(set) var hasNUL = false
+        /// Whether a value is or contains one that JSON cannot have.
+        private(set) var needsFullExport = false
+
+        fileprivate init(_ name: String, _ spelling: [UInt8]) {
+            (self.name, self.spelling) = (name, spelling)
+        }
+
+        fileprivate mutating func add(_ value: Value) {
+            kinds.insert(Kinds(value))
+            switch value {
+            case .string(let text):
+                if !hasPlainText, !CSVCells.isAmbiguous(text) { hasPlainText = true }
+                if !hasNUL, text.utf8.contains(0) { hasNUL = true }
+            case .float, .bytes, .array, .object:
+                if !needsFullExport { needsFullExport = value.isLostInJSON }
+            case .null, .bool, .integer: break
+            }
+        }
     }
 
     private(set) var all: [Column] = []
@@ -75,12 +95,7 @@ struct ExportColumns {
                 number = try self.number(of: field.name)
                 guesses[index] = number
             }
-            all[number].kinds.insert(Kinds(field.value))
-            if !all[number].hasPlainText, case .string(let text) = field.value,
-                !CSVCells.isAmbiguous(text)
-            {
-                all[number].hasPlainText = true
-            }
+            all[number].add(field.value)
         }
     }
 
@@ -92,7 +107,7 @@ struct ExportColumns {
                 "the rows have more than \(maximumCount) different fields, too many for columns; "
                     + "--format jsonl has no limit")
         }
-        all.append(Column(name: name, spelling: spelling))
+        all.append(Column(name, spelling))
         numbers[spelling] = all.count - 1
         return all.count - 1
     }
@@ -107,5 +122,18 @@ struct ExportColumns {
         for number in order { isPlaced[number] = true }
         order += all.indices.filter { !isPlaced[$0] }
         all = order.map { all[$0] }
+    }
+}
+
+extension Value {
+    /// Whether the value is or contains bytes, an infinity or NaN.
+    fileprivate var isLostInJSON: Bool {
+        switch self {
+        case .bytes: true
+        case .float(let value): !value.isFinite
+        case .array(let values): values.contains { $0.isLostInJSON }
+        case .object(let object): object.contains { $0.value.isLostInJSON }
+        case .null, .bool, .integer, .string: false
+        }
     }
 }

@@ -4,7 +4,7 @@ import SheafDocument
 struct TextExport {
     let source: RowSource
     let stream: ExportStream
-    /// The function called with the number of rows read, and of those written.
+    /// The receiver of the numbers of rows read and written.
     let progress: ExportProgress
 
     /// Writes all rows.
@@ -34,7 +34,7 @@ struct TextExport {
     private func writeArray() throws(ExportError) -> Int {
         var count = 0
         var buffer = Array("[\n".utf8)
-        // The comma after a row is written with the next one, so it is inserted before it.
+        // A comma is inserted at the start of each row but the first, once the row is known.
         var start = buffer.count
         try source.forEachJSON(&buffer) { (buffer) throws(ExportError) in
             if count > 0 { buffer.insert(contentsOf: ",\n".utf8, at: start) }
@@ -68,9 +68,7 @@ struct TextExport {
         }
         try stream.sendAll(&buffer)
         var outcome = ExportRun.Outcome(rowCount: count)
-        if source.hasUniqueIDs, let options = columns.csvImportOptions {
-            outcome.notes.append("to get the same documents, import the file with " + options)
-        }
+        if source.hasUniqueIDs, let note = columns.csvImportNote { outcome.notes.append(note) }
         return outcome
     }
 
