@@ -221,6 +221,35 @@ import Testing
         }
     }
 
+    @Test func `an export removes what killed ones left, and nothing of a running one`() throws {
+        let store = try QueryCommandStore(
+            "cars",
+            (0..<20_000).map { (.integer($0), ["t": .string(String(repeating: "x", count: 300))]) })
+        func temporaryNames() throws -> Set<String> {
+            Set(
+                try FileManager.default.contentsOfDirectory(atPath: directory.path)
+                    .filter { $0.hasPrefix(PendingFile.prefix) })
+        }
+        let running = try PendingFile(path: directory.path("running.jsonl"), replacing: false)
+        try ExportStream(running).write("{}\n")
+        let names = try temporaryNames()
+        #expect(names.count == 1)
+        for name in ["a.csv", "b.sqlite"] {
+            let child = try ChildProcess(
+                ToolRun.executable.path, ["export", store.path, "cars", directory.path(name)])
+            // The temporary file shows that the export has begun.
+            while try temporaryNames() == names, child.lines(until: 0) != nil {}
+            child.kill()
+            #expect(child.wait() == 128 + 9)
+            #expect(try temporaryNames().count == 2)
+            #expect(try export(store, "cars", directory.path("c.csv"), "--force").status == 0)
+            #expect(try temporaryNames() == names, "\(name)")
+        }
+        try running.publish()
+        #expect(try text(of: "running.jsonl") == "{}\n")
+        #expect(try temporaryNames() == [])
+    }
+
     @Test func `help names the library and the format`() throws {
         let help = try ToolRun(["help", "export"]).text
         #expect(help.contains("libsqlite3-0"))

@@ -9,7 +9,7 @@ package struct ExportRun {
     package struct Outcome: Equatable, Sendable {
         /// Number of rows.
         package var rowCount = 0
-        /// Explanations of what differs in the file, such as names that it could not hold.
+        /// Differences between the file and the documents, such as names that it cannot have.
         package var notes: [String] = []
     }
 
@@ -58,8 +58,6 @@ package struct ExportRun {
     private func writeTables(
         _ tables: [(name: String, source: RowSource)], to file: PendingFile
     ) throws(ExportError) -> Outcome {
-        // SQLite opens the file itself, and would lose its locks if this process closed it later.
-        file.close()
         var outcome = Outcome()
         do {
             let export = try SQLiteExport(into: file, progress)
@@ -67,7 +65,7 @@ package struct ExportRun {
             try export.finish()
             outcome = Outcome(rowCount: export.rowCount, notes: export.notes)
         }
-        try file.reopen()
+        // SQLite has closed the database.
         try file.publish()
         return outcome
     }

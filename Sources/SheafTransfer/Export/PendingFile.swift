@@ -1,6 +1,5 @@
 import SheafBytes
 import SheafStorage
-import SheafSystem
 
 #if canImport(Glibc)
     import Glibc
@@ -12,19 +11,19 @@ import SheafSystem
 
 /// A file that gets its name when it is complete and durable.
 ///
-/// Until then it has a temporary name in the same directory, which a killed process leaves there.
+/// Until then it has a temporary name in the same directory. If the process is killed, the next
+/// export to the directory removes the file.
 package final class PendingFile {
     private let volume: PosixVolume
     private let directory: String
     private let name: String
     private let isReplacing: Bool
-    private let temporary: String
-    private var file: (any VolumeFile)?
+    private let temporary: TemporaryFile
     private var length = 0
     private var isPublished = false
 
     /// The beginning of temporary names.
-    package static let prefix = ".sheaf-export-"
+    package static let prefix = TemporaryFile.prefix
 
     /// Creates the temporary file; an existing file at `path` is an error, unless it is replaced.
     package init(path: String, replacing isReplacing: Bool) throws(ExportError) {
@@ -37,18 +36,16 @@ package final class PendingFile {
         }
         try Self.check(path, replacing: isReplacing)
         let directory = directory
-        volume = try onFile { () throws(VolumeError) in
+        let volume = try onFile { () throws(VolumeError) in
             try PosixVolume(path: directory, creatingDirectory: false)
         }
-        let digits = String(OperatingSystem.randomInteger(), radix: 16)
-        temporary = Self.prefix + digits
-        file = nil
-        file = try onFile { () throws(VolumeError) in try volume.open(temporary, .create) }
+        temporary = try onFile { () throws(VolumeError) in try TemporaryFile(in: volume) }
+        self.volume = volume
     }
 
     deinit {
-        file?.close()
-        if !isPublished { try? volume.remove(temporary) }
+        temporary.file.close()
+        if !isPublished { try? volume.remove(temporary.name) }
     }
 
     /// Throws if something at `path` must not be replaced.
@@ -71,39 +68,26 @@ package final class PendingFile {
     var path: String { directory == "/" ? "/\(name)" : "\(directory)/\(name)" }
 
     /// The path of the temporary file, for a library that writes it.
-    var temporaryPath: String { "\(directory)/\(temporary)" }
+    var temporaryPath: String { "\(directory)/\(temporary.name)" }
 
     /// Appends bytes.
     func write(_ bytes: UnsafeRawBufferPointer) throws(ExportError) {
-        guard let file else { return }
-        try onWriting { () throws(VolumeError) in try file.writeFully(bytes, at: length) }
+        try onWriting { () throws(VolumeError) in
+            try temporary.file.writeFully(bytes, at: length)
+        }
         length += bytes.count
     }
 
     /// Makes the contents durable, and gives the file its name.
     package func publish() throws(ExportError) {
-        guard let file else { return }
-        try onWriting { () throws(VolumeError) in try file.synchronize() }
-        file.close()
-        self.file = nil
+        try onWriting { () throws(VolumeError) in try temporary.file.synchronize() }
         // Another process may have created the file in the meantime.
         try Self.check(path, replacing: isReplacing)
         try onWriting { () throws(VolumeError) in
-            try volume.rename(temporary, to: name)
+            try volume.rename(temporary.name, to: name)
             isPublished = true
             try volume.synchronizeNames()
         }
-    }
-
-    /// Closes the file while a library writes it.
-    func close() {
-        file?.close()
-        file = nil
-    }
-
-    /// Opens the file again, so that it can be published.
-    func reopen() throws(ExportError) {
-        file = try onWriting { () throws(VolumeError) in try volume.open(temporary, .write) }
     }
 
     /// Runs `body`; an error names the file instead of its temporary name.

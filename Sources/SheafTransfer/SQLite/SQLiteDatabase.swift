@@ -17,6 +17,12 @@ package final class SQLiteDatabase {
         static let columnLimit: Int32 = 2
     }
 
+    /// The access to files of SQLite without locks.
+    ///
+    /// They could conflict with the lock that the export has on the file, and would end when it
+    /// closes the file.
+    private static let unlocked = "unix-none"
+
     let library: SQLiteLibrary
     let handle: SQLiteLibrary.Database
     /// The path of the file in messages.
@@ -32,8 +38,11 @@ package final class SQLiteDatabase {
             throw SQLiteError("the path \(shown) contains a zero byte")
         }
         var opened: SQLiteLibrary.Database?
-        let flags = access == .read ? Code.readOnly : Code.readWrite
-        let code = library.open(path, &opened, flags, nil)
+        let code =
+            switch access {
+            case .read: library.open(path, &opened, Code.readOnly, nil)
+            case .fill: library.open(path, &opened, Code.readWrite, Self.unlocked)
+            }
         guard code == 0, let handle = opened else {
             let reason = Self.message(of: opened, library)
             _ = library.close(opened)
@@ -48,7 +57,6 @@ package final class SQLiteDatabase {
             // The file gets its name only when it is complete, so a crash needs no rollback.
             try execute("PRAGMA journal_mode = OFF")
             try execute("PRAGMA synchronous = OFF")
-            try execute("PRAGMA locking_mode = EXCLUSIVE")
         }
     }
 
