@@ -23,7 +23,7 @@ extension ImportCommand {
         }
         let path = arguments.operands[0]
         var options = try options(arguments)
-        // The source has made the id of the column.
+        // The source already returns the column as `_id`.
         options.idName = "_id"
         let sqlite = try onImport { () throws(ImportError) in
             try SQLiteImport(
@@ -33,46 +33,78 @@ extension ImportCommand {
         for skipped in sqlite.skipped {
             output.print(note: TerminalText.visible(skipped) + "; it is not imported")
         }
-        // The first source is opened before the store, so that a wrong option creates no store.
+        // All sources are opened before the store, so that a wrong option creates no store.
         for part in sqlite.parts {
             _ = try onImport { () throws(ImportError) in try sqlite.source(part) }
         }
         let signals = try StopSignals()
         let log = try openLog(at: path, output)
-        var code = ExitCode.ok
-        var importedCount: UInt64 = 0
+        let result: (code: ExitCode, importedCount: UInt64)
         do throws(ToolError) {
             let queries = try queries(log, at: path)
             // All tables are checked before the first one is imported.
-            var runs: [(run: ImportRun, target: ImportTarget)] = []
+            var runs: [TableRun] = []
             for part in sqlite.parts {
                 let target = ImportTarget(log, queries, collection: part.collection)
                 let run = try prepare(part, of: sqlite, target, options, output)
-                if let run { runs.append((run, target)) }
+                if let run { runs.append(TableRun(table: part.table, run: run, target: target)) }
             }
-            for (run, target) in runs where !signals.wait(milliseconds: 0) {
-                do throws(ToolError) {
-                    let report = try self.run(
-                        run, target, file, signals, output, rowNoun: "row")
-                    importedCount += report.importedCount
-                    if !report.isComplete { code = .failed }
-                } catch {
-                    if sqlite.parts.count > 1 {
-                        output.print(
-                            note: "the import ended with \(TerminalText.visible(target.collection))"
-                                + ": with --resume it skips the tables that are complete")
-                    }
-                    throw error
-                }
-            }
+            result = try self.run(runs, file, signals, output)
         } catch {
             try? log.close()
             throw error
         }
         try onStore(at: path) { () throws(StorageError) in
-            try ImportTarget.close(log, after: importedCount)
+            try ImportTarget.close(log, after: result.importedCount)
         }
-        return code
+        return result.code
+    }
+
+    /// The prepared import of a table.
+    private struct TableRun {
+        let table: String
+        let run: ImportRun
+        let target: ImportTarget
+    }
+
+    /// Imports tables until one stops; returns the exit code and the number of documents.
+    private static func run(
+        _ tables: [TableRun], _ file: String, _ signals: StopSignals, _ output: Output
+    ) throws(ToolError) -> (ExitCode, UInt64) {
+        var code = ExitCode.ok
+        var importedCount: UInt64 = 0
+        for (index, table) in tables.enumerated() {
+            guard !signals.wait(milliseconds: 0) else {
+                printNote(notImported: tables[index...], output)
+                return (.failed, importedCount)
+            }
+            let others = tables[(index + 1)...]
+            let report: ImportReport
+            do throws(ToolError) {
+                report = try run(table.run, table.target, file, signals, output)
+            } catch {
+                printNote(notImported: others, output)
+                throw error
+            }
+            importedCount += report.importedCount
+            if !report.isComplete { code = .failed }
+            guard !report.isStopped, !report.isInterrupted else {
+                printNote(notImported: others, output)
+                break
+            }
+        }
+        return (code, importedCount)
+    }
+
+    /// Prints a note with the tables after the one in which an import stopped, if there are any.
+    private static func printNote(notImported tables: ArraySlice<TableRun>, _ output: Output) {
+        guard !tables.isEmpty else { return }
+        let names = tables.map { "'\(TerminalText.visible($0.table.shortened))'" }
+        output.print(
+            note: (tables.count == 1 ? "the table " : "the tables ")
+                + names.joined(separator: ", ") + (tables.count == 1 ? " was" : " were")
+                + " not imported; --resume imports the rest, without the tables whose collection "
+                + "has documents and whose import was not interrupted")
     }
 
     /// Prepares the import of a table; returns nil if an earlier import has finished it.
@@ -85,7 +117,9 @@ extension ImportCommand {
                 try SQLiteImport.isFinished(try sqlite.source(part), target)
             }
             if isFinished {
-                output.write("\(TerminalText.visible(part.collection)) had been imported before")
+                output.write(
+                    "the table '\(TerminalText.visible(part.table.shortened))' is skipped: its "
+                        + "collection has documents, and its import was not interrupted")
                 return nil
             }
         }

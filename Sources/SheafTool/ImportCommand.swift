@@ -15,7 +15,7 @@ extension Command {
         options: [
             Option(
                 name: "format", value: "FORMAT",
-                summary: "jsonl, json, csv or sqlite; by default as name and first bytes show"),
+                summary: "jsonl, json, csv or sqlite (default: found by name and first bytes)"),
             Option(
                 name: "id", value: "FIELD", summary: "the field that becomes the _id (default _id)"
             ),
@@ -25,7 +25,7 @@ extension Command {
             Option(name: "resume", summary: "continue an interrupted import of the same file"),
             Option(
                 name: "restart",
-                summary: "import all rows once more, beside those of the interrupted import"),
+                summary: "import all rows once more; those of the interrupted import stay"),
             Option(name: "strict", summary: "stop at the first bad row"),
             Option(
                 name: "max-errors", value: "N", summary: "stop when more than N rows are bad"),
@@ -56,17 +56,17 @@ extension Command {
             its fields: integers, floats or Booleans, and text otherwise. Numbers with leading
             zeros or a sign + and integers beyond 64 bits are text, so that no digit is lost.
 
-            Rows are written in commits of several thousand. A row that cannot be read is reported
-            with its line and skipped. With --resume an import that was interrupted, even by a
+            Rows are written in commits of several thousand. A row that cannot be read is skipped,
+            and reported with its line, or with its table and rowid. With --resume an import that was interrupted, even by a
             power cut, continues after the last commit: each row is imported once. The file must
             be the same; standard input must be the same from its beginning.
 
             --on-conflict has the words of ON ID CONFLICT: nothing keeps the document, update sets
             all fields of the row in it, and update-local-diff those that differ.
 
-            A SQLite database has a table for each collection; with COLLECTION, --table chooses
-            one. It needs libsqlite3 (Debian: libsqlite3-0), which \(SQLiteLibrary.pathVariable)
-            can name. The primary key becomes the _id, as an object if it has several columns.
+            A SQLite database must be a file. It has a table for each collection; with COLLECTION,
+            --table chooses one. It needs libsqlite3 (Debian: libsqlite3-0), which
+            \(SQLiteLibrary.pathVariable) can name. The primary key becomes the _id, as an object if it has several columns.
             NULL is a missing field. Columns declared BOOLEAN have false and true for 0 and 1.
 
             --full restores all collections, with counters, deletions, indexes and attachments.
@@ -101,8 +101,8 @@ enum ImportCommand {
         }
         guard let collection = named else {
             throw .usage(
-                "missing COLLECTION, which only SQLite databases and --full do without; usage: "
-                    + Command.importFile.usage)
+                "missing COLLECTION, which only --full and SQLite databases that are files do "
+                    + "without; usage: " + Command.importFile.usage)
         }
         let options = try options(arguments)
         let csv = try csvOptions(arguments, idName: options.idName)
@@ -151,10 +151,10 @@ enum ImportCommand {
         }
     }
 
-    /// Runs an import; `rowNoun` is the unit in which the numbers of bad rows count.
+    /// Runs an import and prints its progress and its result.
     static func run(
         _ run: ImportRun, _ target: ImportTarget, _ file: String, _ signals: StopSignals,
-        _ output: Output, rowNoun: String = "line"
+        _ output: Output
     ) throws(ToolError) -> ImportReport {
         let interrupt = run.interruption
         do throws(ThreadRefused) {
@@ -165,7 +165,7 @@ enum ImportCommand {
         } catch {
             throw .failed("cannot create a thread (error \(error.code))")
         }
-        var printer = ImportPrinter(file, target.collection, output, rowNoun: rowNoun)
+        var printer = ImportPrinter(file, target.collection, output)
         let report: ImportReport
         do throws(ImportError) {
             report = try run.run { printer.print($0) }

@@ -24,11 +24,7 @@ struct ImportPrinter {
     private var listedCount = 0
     private static let interval: UInt64 = 200_000_000
 
-    /// The unit in which the numbers of rows count.
-    private let rowNoun: String
-
-    init(_ file: String, _ collection: String, _ output: Output, rowNoun: String = "line") {
-        self.rowNoun = rowNoun
+    init(_ file: String, _ collection: String, _ output: Output) {
         self.file = file == InputBuffer.standardInput ? "standard input" : file
         self.collection = collection
         self.output = output
@@ -88,12 +84,16 @@ struct ImportPrinter {
                 + "(\(Self.grouped(rate)) rows/s)")
         if report.isStopped {
             output.printError(
-                "stopped after \(rowNoun) \(report.position.row - 1), because of "
+                "stopped after \(position(of: report)), because of "
                     + "\(Self.count(report.badRowCount, "bad row")); --resume continues")
         } else if report.isInterrupted {
             output.printError(
-                "interrupted after \(rowNoun) \(report.position.row - 1); --resume continues")
+                "interrupted after \(position(of: report)); --resume continues")
         }
+    }
+
+    private func position(of report: ImportReport) -> String {
+        TerminalText.visible(report.numbering.name(before: report.position))
     }
 
     private mutating func printBadRows(_ report: ImportReport) {
@@ -101,7 +101,8 @@ struct ImportPrinter {
         clear()
         for bad in report.badRows[listedCount...] {
             output.printError(
-                TerminalText.visible("\(file.shortened), \(rowNoun) \(bad.row): \(bad.reason)"))
+                TerminalText.visible(
+                    "\(file.shortened), \(report.numbering.name(of: bad.row)): \(bad.reason)"))
         }
         listedCount = report.badRows.count
     }

@@ -1,6 +1,7 @@
 import Foundation
 import SheafStorage
 import SheafTestSupport
+import SheafTransfer
 import Testing
 
 /// The `import` command.
@@ -255,6 +256,71 @@ import Testing
             #expect(try query("SELECT * FROM cars WHERE a = 6").count == 2)
             #expect(try ToolRun(["verify", store]).status == 0)
         }
+    }
+
+    /// Creates a database with the tables `a`, `b` and `c`; `b` has a row that is not UTF-8.
+    private func database() throws -> String {
+        let path = directory.path("made.db")
+        try Data().write(to: URL(fileURLWithPath: path))
+        let database = try SQLiteDatabase(path: path, .fill)
+        for statement in [
+            "CREATE TABLE a (_id)", "INSERT INTO a VALUES (1)", "CREATE TABLE b (_id, s)",
+            "INSERT INTO b VALUES (1, CAST(x'ff' AS TEXT)), (2, 'x')", "CREATE TABLE c (_id)",
+            "INSERT INTO c VALUES (1), (2)",
+        ] { try database.execute(statement) }
+        return path
+    }
+
+    @Test func `tables after one that stops the import are listed, and imported later`() throws {
+        let path = try database()
+        let stopped = try ToolRun(["import", store, path, "--strict"])
+        #expect(stopped.status == 1)
+        #expect(
+            stopped.errors.contains(
+                "sheaf: \(path), table b, rowid 1: the column s is not valid UTF-8\n"))
+        #expect(
+            stopped.errors.contains(
+                "stopped after 1 row of the table b, because of 1 bad row; --resume continues\n"))
+        #expect(
+            stopped.errors.hasSuffix(
+                "note: the table 'c' was not imported; --resume imports the rest, without the "
+                    + "tables whose collection has documents and whose import was not "
+                    + "interrupted\n"))
+        #expect(!stopped.text.contains("into c"))
+        let resumed = try ToolRun(["import", store, path, "--resume"])
+        #expect(
+            resumed.lines.first
+                == "the table 'a' is skipped: its collection has documents, and its import was "
+                + "not interrupted")
+        #expect(resumed.text.contains("imported 1 document into b"))
+        #expect(resumed.text.contains("imported 2 documents into c"))
+    }
+
+    @Test func `tables after one that fails are listed`() throws {
+        let path = try database()
+        let other = try file("a.jsonl", "{\"_id\":1}\n")
+        #expect(try ToolRun(["import", store, "a", other]).status == 0)
+        let failed = try ToolRun(["import", store, path])
+        #expect(failed.status == 1 && failed.text.isEmpty)
+        #expect(failed.errors.contains("note: the tables 'b', 'c' were not imported; --resume"))
+        #expect(failed.errors.contains("made.db, table a, rowid 1: there is a document with the"))
+    }
+
+    @Test func `a database on standard input is refused, with what would be right`() throws {
+        let path = try database()
+        for (words, message) in [
+            ("c -", "it is a SQLite database; give its path as FILE"),
+            ("-", "missing COLLECTION, which only --full and SQLite databases that are files do"),
+            ("- --format sqlite", "cannot be read from standard input; give the path of its file"),
+            ("c - --format sqlite", "cannot be read from standard input; give the path"),
+        ] {
+            let command = "\"$0\" import '\(store)' \(words)"
+            for script in ["\(command) < '\(path)'", "cat '\(path)' | \(command)"] {
+                let run = try ToolRun(script: script)
+                #expect(run.status != 0 && run.errors.contains(message), "\(run.errors)")
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: store))
     }
 
     @Test func `a store in use is refused`() throws {

@@ -39,7 +39,8 @@ import Testing
         for part in sqlite.parts {
             let target = ImportTarget(log, queries, collection: part.collection)
             let run = try ImportRun(try sqlite.source(part), into: target, importOptions)
-            reasons += try run.run().badRows.map { "\($0.row): \($0.reason)" }
+            let report = try run.run()
+            reasons += report.badRows.map { "\(report.numbering.name(of: $0.row)): \($0.reason)" }
         }
         return reasons
     }
@@ -173,7 +174,7 @@ import Testing
         #expect(try rows(fixture, "SELECT * FROM made") == [#"{"_id":5,"w":10,"x":6}"#])
     }
 
-    @Test func `bad rows are reported with table and row id`() throws {
+    @Test func `bad rows are reported with table and rowid`() throws {
         let fixture = ExportFixture()
         let path = try database(
             fixture,
@@ -185,16 +186,70 @@ import Testing
             ])
         #expect(
             try importTables(path, into: fixture) == [
-                "2: table t, row id 4: the column s is not valid UTF-8",
-                "3: table t, row id 5: the column j is not valid JSON: line 1, column 2: expected "
+                "table t, rowid 4: the column s is not valid UTF-8",
+                "table t, rowid 5: the column j is not valid JSON: line 1, column 2: expected "
                     + "a name in double quotes",
-                "4: an _id must not be or contain a float; use an integer or a string",
-                "5: table t, row id 7: k, the id, is NULL",
+                "table t, rowid 6: an _id must not be or contain a float; use an integer or a string",
+                "table t, rowid 7: k, the id, is NULL",
             ])
         #expect(
             try rows(fixture, "SELECT * FROM t") == [
                 #"{"_id":"last","j":[1]}"#, #"{"_id":"ok","s":"x"}"#,
             ])
+    }
+
+    @Test func `errors of rows name table and rowid, or table and row`() throws {
+        let fixture = ExportFixture()
+        let text = "hex(zeroblob(3 << 20))"
+        let path = try database(
+            fixture,
+            [
+                "CREATE TABLE t (k, s)", "INSERT INTO t (rowid, k, s) VALUES (-9, 'a', 1)",
+                "INSERT INTO t (rowid, k, s) VALUES (3, 'b', 1), (8, 'a', 2)",
+                "CREATE TABLE l (k, s)", "INSERT INTO l (rowid, k, s) VALUES (-3, 'b', \(text))",
+                "CREATE TABLE u (k PRIMARY KEY, s) WITHOUT ROWID",
+                "INSERT INTO u VALUES (1, 'x'), (2, \(text))",
+            ])
+        var options = SQLiteSource.Options()
+        options.idColumn = "k"
+        var importOptions = ImportOptions()
+        func message(_ table: String) -> String? {
+            let error = #expect(throws: ImportError.self) {
+                try importTables(
+                    path, into: fixture, collection: table, table: table, options, importOptions)
+            }
+            guard case .source(let text)? = error else { return nil }
+            return text
+        }
+        #expect(
+            message("t")
+                == "made.db, table t, rowid 8: there is a document with the _id \"a\" in t already; "
+                + "--on-conflict nothing keeps the document, --on-conflict update sets the fields "
+                + "of the row in it")
+        importOptions.badRowLimit = 0
+        #expect(message("l")?.hasPrefix("made.db, table l, rowid -3: a document may have") == true)
+        #expect(message("u")?.hasPrefix("made.db, table u, row 2: a document may have") == true)
+        importOptions = ImportOptions()
+        #expect(
+            try importTables(
+                path, into: fixture, collection: "u", table: "u", options, importOptions
+            ).first?.hasPrefix("table u, row 2: a document may have") == true)
+    }
+
+    @Test func `an interrupted import of a table names it and the number of rows`() throws {
+        let fixture = ExportFixture()
+        let path = try database(
+            fixture,
+            ["CREATE TABLE t (k)", "INSERT INTO t VALUES ('a'), (CAST(x'ff' AS TEXT)), ('b')"])
+        var importOptions = ImportOptions()
+        importOptions.badRowLimit = 0
+        try importTables(path, into: fixture, SQLiteSource.Options(), importOptions)
+        #expect(
+            throws: ImportError.source(
+                "an import of made.db into t was interrupted after 2 rows of the table t; --resume "
+                    + "continues it, and --restart imports all rows once more, and keeps those of "
+                    + "the first attempt")
+        ) { try importTables(path, into: fixture) }
     }
 
     @Test func `options choose the table, the id and columns of JSON`() throws {
@@ -233,8 +288,8 @@ import Testing
         }
         #expect(
             message("c", nil).hasSuffix(
-                "has the tables t, u; choose one with --table, or leave COLLECTION away to import "
-                    + "all of them"))
+                "has the tables t, u; choose one with --table, or omit COLLECTION to import all of "
+                    + "them"))
         #expect(message(nil, "x").hasSuffix("has no table 'x'; its tables are t, u"))
         #expect(
             message(nil, "w").hasSuffix("'w' is a view; copy it with CREATE TABLE ... AS SELECT"))

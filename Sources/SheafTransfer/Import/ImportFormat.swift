@@ -37,7 +37,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
 }
 
 extension InputBuffer {
-    /// Reads the first bytes, refuses what is no text, and skips a byte order mark.
+    /// Reads the first bytes, refuses a file that is not text, and skips a byte order mark.
     ///
     /// Returns the hash of the first bytes.
     func begin() throws(ImportError) -> UInt64 {
@@ -56,7 +56,10 @@ extension InputBuffer {
         return hash
     }
 
-    /// The first bytes of files that are often mistaken for text, and what to do with them.
+    /// The bytes with which a SQLite database begins.
+    static let sqliteMagic = Array("SQLite format 3\0".utf8)
+
+    /// The first bytes of files that are not text, with the advice for an error.
     private static let otherFormats: [([UInt8], String)] = [
         ([0x1F, 0x8B], "it is compressed by gzip; decompress it first, with gunzip"),
         (
@@ -65,6 +68,10 @@ extension InputBuffer {
         (Array("PK\u{3}\u{4}".utf8), "it is a zip archive; extract the file first, with unzip"),
         ([0xFF, 0xFE], "it is in UTF-16; convert it to UTF-8 first, with iconv"),
         ([0xFE, 0xFF], "it is in UTF-16; convert it to UTF-8 first, with iconv"),
-        (Array("SQLite format 3\0".utf8), "it is a SQLite database"),
+        (
+            sqliteMagic,
+            "it is a SQLite database; give its path as FILE, with --format sqlite or without "
+                + "--format"
+        ),
     ]
 }

@@ -37,7 +37,9 @@ package struct ImportReport: Sendable {
     package fileprivate(set) var earlierBadRowCount: UInt64 = 0
     /// The first bad rows of this run.
     package fileprivate(set) var badRows: [BadRow] = []
-    /// The position up to which rows are durable or about to be.
+    /// The meaning of the numbers of bad rows.
+    package fileprivate(set) var numbering = RowNumbering.lines
+    /// The position after the last row that was written, which may not be durable yet.
     package fileprivate(set) var position = ImportPosition()
     /// The position at which this run began.
     package fileprivate(set) var start = ImportPosition()
@@ -84,13 +86,13 @@ package final class ImportRun {
         let found = earlier.progress(hash)
         hasProgress = found != nil
         if options.resumes {
-            if found == nil { try earlier.checkBeginning(identity) }
+            if found == nil { try earlier.checkBeginning(identity, source.numbering) }
         } else if let found, !options.restarts {
-            throw InterruptedImports.question(found)
+            throw InterruptedImports.refusal(toRepeat: found, source.numbering)
         }
         let new = ImportProgress(collection: target.collection, source: identity.name)
         progress = options.resumes ? found ?? new : new
-        report.end = source.end
+        (report.end, report.numbering) = (source.end, source.numbering)
         var source = source
         if progress.position.row > 1 || progress.position.offset > 0 {
             try source.skip(to: progress.position)
@@ -114,7 +116,7 @@ package final class ImportRun {
         _ onProgress: (ImportReport) -> Void = { _ in }
     ) throws(ImportError) -> ImportReport {
         try startReading()
-        // A reading thread that waits for room must end, too.
+        // The reading thread may wait for room in the queue.
         defer { rows.cancel() }
         while let rows = try rows.next() {
             try write(rows)
@@ -147,7 +149,7 @@ package final class ImportRun {
             try waitForFlush()
         }
         var writer = RowWriter(target, options, batch)
-        writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
+        let room = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
         var progress = progress
         let isEnd = batch.isLast && !batch.isStopped
         let log = target.log
@@ -160,11 +162,15 @@ package final class ImportRun {
                 progress.position = batch.position
                 progress.importedCount += writer.importedCount
                 progress.badRowCount += UInt64(writer.badRows.count)
+                // A batch that is stopped ends with its last bad row, and is written.
+                guard batch.isStopped || UInt64(writer.badRows.count) <= room else {
+                    throw .rolledBack
+                }
                 guard hasProgress || !isEnd else { return }
                 transaction.importProgress = (hash, isEnd ? nil : progress)
             }
         } catch {
-            throw writer.failure(error, in: self.progress)
+            throw failure(error, in: batch, writer.badRows, room)
         }
         self.progress = progress
         hasProgress = !isEnd
@@ -180,6 +186,48 @@ package final class ImportRun {
             flush.broadcast()
         }
         flushes.append((batch.documents.byteCount, flush))
+    }
+
+    /// Returns the error of an import whose transaction failed; it names the row, if it was one.
+    private func failure(
+        _ error: EngineError, in batch: ImportedRows, _ badRows: [BadRow], _ room: UInt64
+    ) -> ImportError {
+        guard let row = failedRow(error, in: batch, badRows, room) else {
+            return ImportError(error)
+        }
+        let source = ImportIdentity.shown(progress.source)
+        var text = "\(source), \(report.numbering.name(of: row.row)): \(row.reason)"
+        if case .exists = error {
+            text +=
+                "; --on-conflict nothing keeps the document, --on-conflict update sets the fields "
+                + "of the row in it"
+        }
+        if progress.position.row > 1 {
+            let names = report.numbering.names(before: progress.position)
+            text += "; \(names) were imported, and --resume continues after them"
+        }
+        return .source(text)
+    }
+
+    /// Returns the row that made a transaction fail; nil if it failed for another reason.
+    private func failedRow(
+        _ error: EngineError, in batch: ImportedRows, _ badRows: [BadRow], _ room: UInt64
+    ) -> BadRow? {
+        switch error {
+        case .rolledBack:
+            // The bad rows of the source did not exceed the limit, so one of the others did.
+            let others = badRows.filter { !batch.badRows.contains($0) }
+            return others.dropFirst(Int(clamping: room) - batch.badRows.count).first
+        case .exists(_, let id):
+            guard let key = try? DocumentID.key(of: id) else { return nil }
+            // Of several rows with the id, the last one cannot be inserted in any case.
+            return batch.documents.rows.filter {
+                $0.key.bytes.dropFirst(StoreKey.documentPrefixLength).elementsEqual(key)
+            }.map(\.number).max().map {
+                BadRow(row: $0, reason: StoreError(error).message)
+            }
+        default: return nil
+        }
     }
 
     /// Waits until the oldest commit is durable.

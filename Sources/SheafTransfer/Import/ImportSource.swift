@@ -8,12 +8,18 @@ package protocol ImportSource {
     var identity: ImportIdentity { get }
     /// The offset at the end, in units of `ImportPosition.offset`; nil if it is unknown.
     var end: UInt64? { get }
+    /// The meaning of the numbers of rows.
+    var numbering: RowNumbering { get }
 
     /// Continues at a position that an earlier import reached.
     mutating func skip(to position: ImportPosition) throws(ImportError)
 
     /// Appends rows until the batch is full, and sets its position; returns false at the end.
     mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool
+}
+
+extension ImportSource {
+    package var numbering: RowNumbering { .lines }
 }
 
 /// The identity of a source: a continued import must have the same one.
@@ -37,7 +43,7 @@ package struct ImportIdentity: Hashable, Sendable {
 
 /// A row without a document.
 package struct BadRow: Hashable, Sendable {
-    /// Line number in a text, or number of the row, starting at 1.
+    /// Number of the row, whose meaning is the `RowNumbering` of the source.
     package let row: UInt64
     package let reason: String
 
@@ -47,7 +53,7 @@ package struct BadRow: Hashable, Sendable {
     }
 }
 
-/// Why an import ended early; texts are complete sentences without a full stop.
+/// The reason why an import ended early; texts are complete sentences without a full stop.
 package enum ImportError: Error, Hashable, Sendable {
     /// Options that contradict each other or the source.
     case usage(String)

@@ -4,7 +4,7 @@ import SheafEngine
 import SheafStatements
 import SheafStorage
 
-/// The imports that a store has the progress of.
+/// The interrupted imports whose progress a store has recorded.
 struct InterruptedImports {
     private let target: ImportTarget
     private var imports: [UInt64: ImportProgress] = [:]
@@ -40,9 +40,11 @@ struct InterruptedImports {
 
     /// Throws if an import that has no progress cannot begin as the continuation of one.
     ///
-    /// The progress is also missing after an import that has finished, so it begins only in an
-    /// empty collection.
-    func checkBeginning(_ identity: ImportIdentity) throws(ImportError) {
+    /// A finished import has no progress either, so the import begins only in an empty
+    /// collection.
+    func checkBeginning(
+        _ identity: ImportIdentity, _ numbering: RowNumbering
+    ) throws(ImportError) {
         let title =
             "no import of \(ImportIdentity.shown(identity.name)) into "
             + "\(target.collection.shortened) was "
@@ -51,7 +53,8 @@ struct InterruptedImports {
             .sorted { $0.source < $1.source }
         guard others.isEmpty else {
             let list = others.map {
-                "\(ImportIdentity.shown($0.source)) after line \($0.position.row - 1)"
+                "\(ImportIdentity.shown($0.source)) after "
+                    + numbering.name(before: $0.position)
             }
             throw .source(
                 title + ", but \(list.joined(separator: ", ").shortened): a file continues with "
@@ -66,13 +69,15 @@ struct InterruptedImports {
                 + "rows are imported")
     }
 
-    /// Returns the error for an import that was interrupted before.
-    static func question(_ progress: ImportProgress) -> ImportError {
+    /// Returns the error for repeating an interrupted import without `--resume` or `--restart`.
+    static func refusal(
+        toRepeat progress: ImportProgress, _ numbering: RowNumbering
+    ) -> ImportError {
         .source(
             "an import of \(ImportIdentity.shown(progress.source)) into "
-                + "\(progress.collection.shortened) was interrupted after line "
-                + "\(progress.position.row - 1); --resume continues it, and --restart imports all "
-                + "rows once more, beside those of the first attempt")
+                + "\(progress.collection.shortened) was interrupted after "
+                + "\(numbering.name(before: progress.position)); --resume continues it, and "
+                + "--restart imports all rows once more, and keeps those of the first attempt")
     }
 }
 

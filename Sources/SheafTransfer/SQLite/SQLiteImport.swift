@@ -20,16 +20,13 @@ package struct SQLiteImport {
     private let path: String
     private let options: SQLiteSource.Options
 
-    /// The bytes with which a SQLite database begins.
-    private static let magic = Array("SQLite format 3\0".utf8)
-
     /// Whether a file begins as a SQLite database.
     package static func isDatabase(_ path: String) -> Bool {
         guard path != InputBuffer.standardInput, PosixPath.isRegularFile(path),
             let input = try? InputBuffer(path: path),
-            input.length != nil, (try? input.fill(magic.count)) != nil
+            input.length != nil, (try? input.fill(InputBuffer.sqliteMagic.count)) != nil
         else { return false }
-        return input.bytes.starts(with: magic)
+        return input.bytes.starts(with: InputBuffer.sqliteMagic)
     }
 
     /// Reads the schema of a database.
@@ -39,6 +36,10 @@ package struct SQLiteImport {
     package init(
         path: String, collection: String?, table: String?, _ options: SQLiteSource.Options
     ) throws(ImportError) {
+        guard path != InputBuffer.standardInput else {
+            throw .usage(
+                "a SQLite database cannot be read from standard input; give the path of its file")
+        }
         (self.path, self.options) = (path, options)
         let list: SQLiteTable.List
         do throws(SQLiteError) {
@@ -67,8 +68,8 @@ package struct SQLiteImport {
         if let collection {
             guard chosen.count == 1 else {
                 throw .usage(
-                    "\(shown) has the tables \(listed); choose one with --table, or leave "
-                        + "COLLECTION away to import all of them")
+                    "\(shown) has the tables \(listed); choose one with --table, or omit "
+                        + "COLLECTION to import all of them")
             }
             parts = chosen.map { Part(table: $0.name, collection: collection, schema: $0) }
         } else {
@@ -76,7 +77,7 @@ package struct SQLiteImport {
             for part in parts where part.collection.isEmpty || part.collection.hasPrefix("system:")
             {
                 throw .usage(
-                    "the table '\(part.table.shortened)' has no valid name for a collection; "
+                    "the table '\(part.table.shortened)' has a name that a collection cannot have; "
                         + "import it with COLLECTION and --table")
             }
         }

@@ -6,7 +6,7 @@ import SheafDocument
 /// NULL is a missing field. Columns that are declared BOOLEAN have `false` and `true` where a row
 /// has 0 and 1, and texts of columns that are declared JSON are parsed.
 struct SQLiteRowDecoding {
-    /// Why a row has no object.
+    /// The reason why a row is refused.
     struct Refusal: Error {
         let reason: String
     }
@@ -56,8 +56,8 @@ struct SQLiteRowDecoding {
         }
         if let index = table.index(of: Self.idName), idIndexes != [index] {
             throw .usage(
-                "the table \(table.name.shortened) has a column _id; leave --id away, or rename "
-                    + "the column")
+                "the table \(table.name.shortened) has a column _id; omit --id, or rename the "
+                    + "column")
         }
     }
 

@@ -16,6 +16,9 @@ package struct SQLiteSource: ImportSource {
 
     package let identity: ImportIdentity
     package var end: UInt64? { range.length }
+    package var numbering: RowNumbering {
+        table.rowID == nil ? .rows(table: table.name) : .rowIDs(table: table.name)
+    }
 
     /// The rows of the table.
     private struct RowRange {
@@ -99,22 +102,21 @@ package struct SQLiteSource: ImportSource {
                 batch.position = position
                 return false
             }
-            let row = position.row
-            let label: String
+            let row: UInt64
             if table.rowID == nil {
                 position.offset += 1
-                label = "table \(table.name.shortened)"
+                row = position.row
             } else {
-                let number = statement.integer(table.columns.count)
-                let distance = UInt64(bitPattern: number &- range.first)
+                let id = statement.integer(table.columns.count)
+                let distance = UInt64(bitPattern: id &- range.first)
                 position.offset = distance == .max ? .max : distance + 1
-                label = "table \(table.name.shortened), row id \(number)"
+                row = RowNumbering.number(ofRowID: id)
             }
             position.row += 1
             do throws(SQLiteRowDecoding.Refusal) {
                 batch.append(try decoding.object(of: statement), row: row)
             } catch {
-                batch.reject(row: row, "\(label): \(error.reason)")
+                batch.reject(row: row, error.reason)
             }
         }
         batch.position = position
