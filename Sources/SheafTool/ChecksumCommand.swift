@@ -12,7 +12,8 @@ extension Command {
         name: "checksum", summary: "print checksums of the documents of a store",
         operands: ["PATH"],
         options: [
-            Option(name: "full", summary: "include how documents merge, and deletions"), .json,
+            Option(name: "full", summary: "add a checksum of the states, with types and deletions"),
+            .json,
         ],
         details: """
             Prints a line for each collection that has documents, and one for all of them. The

@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTransfer
 
 extension ExportCommand {
-    /// Writes all that the store knows of its documents.
+    /// Writes a complete export.
     static func runFull(
         _ path: String?, _ force: Bool, _ snapshot: DocumentSnapshot, _ reader: LogReader,
         _ meter: ExportMeter, _ output: Output

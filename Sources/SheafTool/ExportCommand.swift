@@ -15,7 +15,7 @@ extension Command {
         options: [
             Option(
                 name: "format", value: "FORMAT",
-                summary: "jsonl, json, csv, sqlite or markdown; by default that of FILE's name"),
+                summary: "jsonl, json, csv, sqlite or markdown (default: by the extension of FILE)"),
             Option(
                 name: "arg", value: "NAME=JSON", isRepeatable: true,
                 summary: "set the parameter :NAME of a statement"),
@@ -23,12 +23,13 @@ extension Command {
                 name: "table", value: "NAME",
                 summary: "the table of a statement's rows in a SQLite database (default: rows)"),
             Option(name: "force", summary: "replace FILE if it exists"),
-            Option(name: "full", summary: "write all collections so that nothing is lost"),
+            Option(name: "full", summary: "write all collections with their complete states"),
         ],
         details: """
             SOURCE is a collection, or a statement that reads. Without FILE, rows go to standard
             output, as jsonl by default. FILE is complete or absent: it gets its name when all rows
-            are on the disk. Only its owner can read it. Memory does not grow with the number of
+            are on the disk. Until then it is a hidden file beside FILE; if the export is killed,
+            the next one to the directory removes it. Only its owner can read it. Memory does not grow with the number of
             rows, except for a statement that must sort them or find distinct ones.
 
               sheaf export cars.sheaf cars cars.csv
@@ -39,7 +40,9 @@ extension Command {
             jsonl has one row per line, json one array of all rows. In both, bytes are Base64 text,
             and NaN and infinities are null. csv follows RFC 4180; its header has all fields of all
             rows. A missing field is an empty cell, null is null, arrays and objects are JSON, and
-            strings that resemble another value are quoted. markdown is a table.
+            strings that resemble another value are quoted. A note has the options of 'sheaf import'
+            that give the same documents, or names the columns that CSV does not preserve. markdown
+            is a table.
 
             sqlite writes a database with a table for each collection, all of them without SOURCE.
             It needs libsqlite3 (Debian: libsqlite3-0), which \(SQLiteLibrary.pathVariable) can
@@ -87,7 +90,7 @@ enum ExportCommand {
             try run(task, arguments, queries, reader, meter, output)
         } catch {
             meter.clear()
-            // The reader of standard output has all that it wants.
+            // The reader of standard output needs no more rows.
             guard error != .closed else { return .ok }
             throw ToolError(error, at: path)
         }

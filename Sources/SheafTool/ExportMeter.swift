@@ -9,7 +9,7 @@ import SheafTransfer
     import Darwin
 #endif
 
-/// The line on a terminal that shows how far an export is, and the signals that end it.
+/// The progress of an export on a terminal, and the signals that end the export.
 final class ExportMeter {
     private let isShown = isatty(STDERR_FILENO) == 1
     private let start = Clock.system.monotonicNanoseconds() / 1_000_000

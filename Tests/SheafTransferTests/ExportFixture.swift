@@ -69,7 +69,7 @@ struct ExportFixture {
         }
     }
 
-    /// Exports everything.
+    /// Returns a complete export.
     func fullExport() throws -> [UInt8] {
         try read { queries, reader in
             let bytes = ByteSink()

@@ -2,7 +2,7 @@ package import SheafDocument
 import SheafEngine
 import SheafStorage
 
-/// Why an export ended early; texts are complete sentences without a full stop.
+/// The reason why an export ended early; texts are complete sentences without a full stop.
 package enum ExportError: Error, Equatable, Sendable {
     /// Options or operands that contradict each other or the data.
     case usage(String)

@@ -19,7 +19,7 @@ final class SQLiteExport {
     private let progress: ExportProgress
     private var tableNames = SQLiteNames()
     private(set) var rowCount = 0
-    /// Names that SQLite could not hold, for notes.
+    /// Notes on names that SQLite cannot have.
     private(set) var notes: [String] = []
 
     init(into file: PendingFile, _ progress: ExportProgress) throws(ExportError) {

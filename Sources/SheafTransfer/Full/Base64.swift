@@ -1,6 +1,6 @@
 /// Base64 with padding, as in RFC 4648.
 enum Base64 {
-    /// Returns the bytes of a text; nil if it is not the only text of some bytes.
+    /// Returns the bytes of a text; nil if it is not canonical Base64.
     static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 4 == 0 else { return nil }
@@ -20,7 +20,7 @@ enum Base64 {
             bytes.append(UInt8(truncatingIfNeeded: group))
             group = 0
         }
-        // The bits of the padding are zero in the only valid text.
+        // Bits after the last byte are zero in canonical Base64.
         guard bytes.suffix(padding).allSatisfy({ $0 == 0 }) else { return nil }
         bytes.removeLast(padding)
         return bytes

@@ -6,7 +6,7 @@ import SheafReplication
 import SheafStatements
 package import SheafStorage
 
-/// The export of all that a store knows of its documents (`format-spec/export.md`).
+/// The export of the complete states of all documents (`format-spec/export.md`).
 ///
 /// The lines are a function of the contents: an import and a second export give the same file.
 package final class FullExport {

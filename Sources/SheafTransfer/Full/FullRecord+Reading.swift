@@ -4,7 +4,7 @@ import SheafDocument
 import SheafEngine
 
 extension FullRecord {
-    /// Why a line is not one of the format.
+    /// The reason why a line is invalid.
     struct Refusal: Error {
         let reason: String
 

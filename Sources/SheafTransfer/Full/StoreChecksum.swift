@@ -5,8 +5,8 @@ import SheafReplication
 
 /// Checksums of the documents of a store, which do not depend on its history.
 ///
-/// Two stores with the same documents have the same checksum of contents, and if the documents
-/// would also merge in the same way with any other, the same checksum of states.
+/// Two stores with the same documents have the same checksum of contents. If the documents also
+/// have the same writes and types, so that they merge alike, the checksums of states are equal.
 package struct StoreChecksum {
     /// The checksums of a collection, or of all collections.
     package struct Part: Equatable, Sendable {

@@ -3,7 +3,7 @@
 /// Line breaks are LF or CRLF, and may occur in quoted fields. A quote within an unquoted field is
 /// an ordinary character.
 struct CSVReader {
-    /// A record, or why it is none.
+    /// The outcome of reading a record; a bad one has a reason.
     enum Result {
         case record
         case bad(String)
@@ -62,7 +62,7 @@ struct CSVReader {
                 input.consume(length)
                 return parsing.problem.map(Result.bad) ?? .record
             }
-            // The record is parsed again from its beginning, of which there is twice as much.
+            // The record is parsed again from its beginning, with twice as many bytes.
             guard input.bytes.count <= Self.maximumRecordLength else {
                 return try skipRecord(isQuoted: parsing.isInQuotes)
             }

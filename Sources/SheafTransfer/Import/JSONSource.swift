@@ -3,7 +3,7 @@ package import SheafDocument
 
 /// A file with a JSON array of objects, or with objects one after the other.
 ///
-/// Values may span lines. The array is not held in memory: each element is read for itself.
+/// Values may span lines. The array is not held in memory: elements are read one by one.
 package struct JSONSource: ImportSource {
     package let identity: ImportIdentity
     private let input: InputBuffer
