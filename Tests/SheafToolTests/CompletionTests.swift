@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Returns what bash completes at the last of these words.
+    /// Returns the completions of bash for the last of these words.
     private func complete(_ words: String...) throws -> [String] {
         let directory = TemporaryDirectory()
         let path = directory.path("work")
@@ -113,6 +113,15 @@ import Testing
         #expect(try complete("sheaf", "query", "--", "--ex") == [])
     }
 
+    @Test func `bash completes short options, and the shell after a path`() throws {
+        let files = ["stores dir", "stores.txt"]
+        #expect(try complete("sheaf", "shell", "-f", "st").sorted() == files)
+        #expect(try complete("sheaf", "shell", "-c", "text", "st") == ["stores dir"])
+        #expect(try complete("sheaf", "cars.sheaf", "--mo") == ["--mode"])
+        #expect(try complete("sheaf", "./cars", "--mode", "js") == ["json", "jsonl"])
+        #expect(try complete("sheaf", "cars.sheaf", "st") == [])
+    }
+
     @Test func `bash completes stores and files where they are expected`() throws {
         #expect(try complete("sheaf", "query", "st") == ["stores dir"])
         #expect(try complete("sheaf", "query", "--mode", "box", "st") == ["stores dir"])
@@ -157,7 +166,10 @@ import Testing
                 """)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         for text in [
-            "sheaf query PATH STATEMENT [option]...", #"null is \N"#, "NO_COLOR",
+            "sheaf query PATH STATEMENT [option]...",
+            "sheaf import PATH [COLLECTION] FILE [option]",
+            "sheaf diff A B [COLLECTION]... [option]...", "-f, --file FILE", #"null is \N"#,
+            "NO_COLOR",
             "sheaf man > sheaf.1 && man -l sheaf.1",
         ] {
             #expect(run.text.contains(text), "\(text)")

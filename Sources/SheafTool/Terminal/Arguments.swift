@@ -14,6 +14,9 @@ struct Option {
     var words: [String] = []
     let summary: String
 
+    /// The forms of the option on the command line, such as `-c` and `--command`.
+    var forms: [String] { (letter.map { ["-" + $0] } ?? []) + ["--" + name] }
+
     static let json = Option(name: "json", summary: "print one JSON object per line")
     static let help = Option(name: "help", summary: "print this help and exit")
 }

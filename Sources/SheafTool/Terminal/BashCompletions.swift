@@ -13,7 +13,7 @@ struct BashCompletions {
         """
         # bash completion for sheaf: eval "$(sheaf completions bash)"
 
-        # Sets what is known about a command: its options, those with a value, and its operands.
+        # Sets the options of a command, those with a value, and the kinds of its operands.
         _sheaf_command() {
             options= valued= operands=
             case $1 in
@@ -22,7 +22,7 @@ struct BashCompletions {
             esac
         }
 
-        # Prints what an option of a command takes as its value.
+        # Prints the kind of value that an option of a command takes.
         _sheaf_value() {
             case $1 in
         \(commands.flatMap(values).joined(separator: "\n"))
@@ -62,6 +62,7 @@ struct BashCompletions {
             help)
                 _sheaf_reply '\(helpWords)' "$current"
                 return ;;
+            */*|*.*) name=shell first=1 ;;
             esac
             _sheaf_command "$name" || return 0
             if [[ $valued == *" $previous "* ]]; then
@@ -99,7 +100,7 @@ struct BashCompletions {
 
     private func entry(_ command: Command) -> String {
         let options = command.allOptions.map { "--\($0.name)" }.joined(separator: " ")
-        let valued = command.options.filter { $0.value != nil }.map { "--\($0.name)" }
+        let valued = command.options.filter { $0.value != nil }.flatMap(\.forms)
         let operands = command.allOperands.map { kind(Completion(placeholder: $0), separator: ",") }
         return """
                 '\(command.name)')
@@ -113,7 +114,8 @@ struct BashCompletions {
         command.options.filter { $0.value != nil }.compactMap { option in
             let kind = kind(Completion(option), separator: " ")
             guard kind != "nothing" else { return nil }
-            return "    '\(command.name) --\(option.name)') echo '\(kind)' ;;"
+            let patterns = option.forms.map { "'\(command.name) \($0)'" }
+            return "    \(patterns.joined(separator: "|"))) echo '\(kind)' ;;"
         }
     }
 

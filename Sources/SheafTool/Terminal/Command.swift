@@ -7,8 +7,9 @@ struct Command: Sendable {
     let summary: String
     /// The placeholders of the required operands in the help.
     let operands: [String]
-    /// The placeholders of the operands after them, each of which may be omitted with all later
-    /// ones.
+    /// The placeholders of the operands after the required ones.
+    ///
+    /// Without one of them, all later ones are absent, too.
     var optionalOperands: [String] = []
     /// The operands as the help shows them, if an optional one is not the last.
     var synopsis: [String]?
@@ -24,11 +25,15 @@ struct Command: Sendable {
         operands + optionalOperands + (furtherOperands.map { [$0] } ?? [])
     }
 
+    /// The operands of the synopsis; brackets enclose optional ones.
+    var operandSynopsis: [String] {
+        (synopsis ?? operands + optionalOperands.map { "[\($0)]" })
+            + (furtherOperands.map { ["[\($0)]..."] } ?? [])
+    }
+
     /// The synopsis on one line.
     var usage: String {
-        var words = ["sheaf", name]
-        words += synopsis ?? operands + optionalOperands.map { "[\($0)]" }
-        if let furtherOperands { words.append("[\(furtherOperands)]...") }
+        var words = ["sheaf", name] + operandSynopsis
         words += options.map { option in
             "[\(option.letter.map { "-\($0)" } ?? "--\(option.name)")"
                 + (option.value.map { " \($0)" } ?? "") + "]"

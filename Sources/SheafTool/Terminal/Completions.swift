@@ -18,7 +18,7 @@ enum Completion: Equatable {
     /// Creates the kind of the value of an option.
     init(_ option: Option) {
         if option.words.isEmpty {
-            // The key or the name of a peer is no file.
+            // PEER is a file as an operand, but a key or a name as the value of an option.
             self = option.value == "PEER" ? .nothing : Completion(placeholder: option.value ?? "")
         } else {
             self = .words(option.words)

@@ -40,7 +40,8 @@ struct FishCompletions {
     private func options(of command: Command, if condition: String) -> [String] {
         let start = "complete -c sheaf -n '\(condition)'"
         var lines = command.allOptions.map { option in
-            var line = "\(start) -l \(option.name)"
+            let short = option.letter.map { " -s \($0)" } ?? ""
+            var line = start + short + " -l \(option.name)"
             if option.value != nil { line += action(Completion(option)) }
             return line + " -d " + quoted(option.summary)
         }

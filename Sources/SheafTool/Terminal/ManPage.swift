@@ -33,7 +33,7 @@ struct ManPage {
     }
 
     private func synopsis(_ command: Command) -> [String] {
-        let operands = command.allOperands.map { " \\fI\(Self.escaped($0))\\fR" }.joined()
+        let operands = command.operandSynopsis.map { " " + Self.operand($0) }.joined()
         let options = command.options.isEmpty ? "" : " [\\fIoption\\fR]..."
         return [
             ".B sheaf \(Self.escaped(command.name))",
@@ -41,14 +41,23 @@ struct ManPage {
         ]
     }
 
+    /// Returns an operand of the synopsis with its placeholder in italics, such as `[PATH]...`.
+    private static func operand(_ text: String) -> String {
+        let name = text.drop { $0 == "[" }.prefix { $0 != "]" && $0 != "." }
+        guard name.count < text.count else { return "\\fI\(escaped(name))\\fR" }
+        let rest = text.drop { $0 == "[" }.dropFirst(name.count)
+        return "[\\fI\(escaped(name))\\fR\(rest)"
+    }
+
     private func section(_ command: Command) -> [String] {
         var lines = [".SS \"sheaf \(Self.escaped(command.name))\""]
         let summary = command.summary.prefix(1).uppercased() + command.summary.dropFirst() + "."
         lines.append(Self.line(summary))
         for option in command.allOptions {
+            let short = option.letter.map { "\\fB\\-\($0)\\fR, " } ?? ""
             let value = option.value.map { " \\fI\(Self.escaped($0))\\fR" } ?? ""
             lines += [
-                ".TP", "\\fB\\-\\-\(Self.escaped(option.name))\\fR\(value)",
+                ".TP", short + "\\fB\\-\\-\(Self.escaped(option.name))\\fR\(value)",
                 Self.line(option.summary.prefix(1).uppercased() + option.summary.dropFirst() + "."),
             ]
         }
@@ -70,7 +79,7 @@ struct ManPage {
         return lines
     }
 
-    /// Returns a line of text that is no request, even if it starts with a dot.
+    /// Returns a line of text, escaped so that roff does not read it as a request.
     private static func line(_ text: some StringProtocol, isEscaped: Bool = false) -> String {
         let line = isEscaped ? String(text) : escaped(text)
         return line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line

@@ -51,7 +51,8 @@ struct ZshCompletions {
     private func entry(_ command: Command, depth: Int) -> String {
         let margin = String(repeating: "    ", count: depth - 1)
         let word = command.words[command.words.count - 1]
-        let specs = command.allOptions.map(spec) + command.allOperands.enumerated().map(operand)
+        let specs =
+            command.allOptions.flatMap(specs) + command.allOperands.enumerated().map(operand)
         return margin + "\(word)) _arguments \\\n"
             + specs.map { margin + "    " + quoted($0) }.joined(separator: " \\\n") + " ;;"
     }
@@ -76,12 +77,15 @@ struct ZshCompletions {
             """
     }
 
-    private func spec(_ option: Option) -> String {
+    private func specs(_ option: Option) -> [String] {
         let repeatable = option.isRepeatable ? "*" : ""
         let summary = escaped(option.summary, "[]")
-        guard let value = option.value else { return "\(repeatable)--\(option.name)[\(summary)]" }
-        return "\(repeatable)--\(option.name)=[\(summary)]:\(escaped(value, ":")):"
-            + action(Completion(option))
+        return option.forms.map { form in
+            guard let value = option.value else { return "\(repeatable)\(form)[\(summary)]" }
+            let separator = form.hasPrefix("--") ? "=" : ""
+            return "\(repeatable)\(form)\(separator)[\(summary)]:\(escaped(value, ":")):"
+                + action(Completion(option))
+        }
     }
 
     private func operand(_ index: Int, _ placeholder: String) -> String {
