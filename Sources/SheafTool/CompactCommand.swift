@@ -18,9 +18,8 @@ extension Command {
         details: """
             Rewrites old segments as base files that contain live operations only, and writes a
             checkpoint. A file is older than the horizon if it is beyond either of the bounds, by
-            default \(HistoryHorizon().commits) commits and
-            \(Quantity.bytes(HistoryHorizon().bytes)) of log. If only one bound is given, the other
-            one is unlimited.
+            default \(HistoryHorizon().commits) commits and \(Quantity.bytes(HistoryHorizon().bytes)) of log.
+            If only one bound is given, the other one is unlimited.
 
             JSON keys: type "plan" has files, segments, bytes and liveBytes. The last line has
             type "result", dryRun, plans, logBytesBefore, checkpointBytesBefore, logBytesAfter and

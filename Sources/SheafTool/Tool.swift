@@ -58,7 +58,7 @@ enum Tool {
         _ words: ArraySlice<String>, _ output: Output
     ) throws(ToolError) -> ExitCode {
         guard let first = words.first else {
-            // Without a terminal, the call is rather a mistake than a request for a shell.
+            // Without a terminal, a missing command is more likely than a request for the shell.
             guard isatty(STDIN_FILENO) == 1 else {
                 throw .usage("missing command; see 'sheaf --help'")
             }
@@ -96,7 +96,7 @@ enum Tool {
             let name = words.joined(separator: " ").lowercased()
             throw .usage(
                 "there is no entry '\(name.shortened)'"
-                    + OptionSuggestion.text(for: name, among: LanguageHelp.names)
+                    + OptionSuggestion.text(for: name, among: helpNames)
                     + "; see 'sheaf help'")
         }
         let (command, rest) = try command(words[...])
@@ -113,12 +113,15 @@ enum Tool {
         let names = commands.map(\.name)
         return !names.contains { $0.hasPrefix(family) }
             && OptionSuggestion.text(for: name, among: names).isEmpty
-            && !OptionSuggestion.text(for: name, among: LanguageHelp.names).isEmpty
+            && !OptionSuggestion.text(for: name, among: helpNames).isEmpty
     }
+
+    /// Names of pages of the help that describe no command.
+    private static var helpNames: [String] { LanguageHelp.names + ["tour"] }
 
     /// Whether the first word is the path of a store or an option of the shell.
     ///
-    /// A word that exists in no directory and looks like no path is rather a misspelled command,
+    /// A word that names no file and does not resemble a path counts as a misspelled command,
     /// unless an option of the shell follows.
     private static func opensShell(_ first: String, _ rest: ArraySlice<String>) -> Bool {
         let family = first + " "

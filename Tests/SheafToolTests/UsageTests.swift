@@ -6,8 +6,8 @@ import Testing
 
 @Suite struct UsageTests {
     private let commands = [
-        "query", "watch", "import", "log", "show", "verify", "salvage", "stats", "compact",
-        "peer serve",
+        "shell", "query", "watch", "import", "export", "checksum", "log", "show", "blame", "verify",
+        "salvage", "stats", "compact", "backup", "restore", "diff", "clock", "peer serve",
         "peer connect", "peer list", "peer execute", "sync status", "explain-sync", "keygen",
         "grant", "demo", "completions", "man",
     ]
@@ -107,7 +107,7 @@ import Testing
     @Test func `the help of compact names the history that a store keeps by default`() throws {
         let help = try ToolRun("help compact").text
         let history = HistoryHorizon()
-        let bounds = "\(history.commits) commits and\n\(history.bytes >> 20).0 MiB of log"
+        let bounds = "\(history.commits) commits and \(history.bytes >> 20).0 MiB of log"
         #expect(help.contains(bounds))
     }
 

@@ -4,8 +4,6 @@ enum Tour {
         let title: String
         /// The command line, for `/bin/sh`.
         let line: String
-        /// The command that the line needs; nil for the shell of the tool.
-        let command: String?
         /// Whether the line runs until Ctrl-C.
         var isEndless = false
     }
@@ -14,52 +12,54 @@ enum Tour {
     static let preparation =
         #"printf '_id,color,miles\na,blue,3000\nb,red,10\nc,blue,9000\n' > cars.csv"#
 
+    /// A line that writes while an endless one runs.
+    static let commit =
+        #"sheaf query cars.sheaf "UPDATE cars SET miles = miles + 1 WHERE _id = 'a'""#
+
     static let tasks = [
         Task(
-            title: "create a store from a CSV file", line: "sheaf import cars.sheaf cars cars.csv",
-            command: "import"),
+            title: "create a store from a CSV file", line: "sheaf import cars.sheaf cars cars.csv"),
         Task(
-            title: "list the collections", line: #"sheaf cars.sheaf -c ".collections""#,
-            command: nil),
+            title: "list the collections", line: #"sheaf cars.sheaf -c ".collections""#),
         Task(
             title: "list the fields and the indexes",
-            line: #"sheaf cars.sheaf -c ".fields cars" -c ".indexes""#, command: nil),
+            line: #"sheaf cars.sheaf -c ".fields cars" -c ".indexes""#),
         Task(
             title: "find documents",
-            line: #"sheaf query cars.sheaf "SELECT * FROM cars WHERE color = 'blue'""#,
-            command: "query"),
+            line: #"sheaf query cars.sheaf "SELECT * FROM cars WHERE color = 'blue'""#),
         Task(
             title: "group them",
-            line: #"sheaf query cars.sheaf "SELECT color, avg(miles) FROM cars GROUP BY color""#,
-            command: "query"),
+            line: #"sheaf query cars.sheaf "SELECT color, avg(miles) FROM cars GROUP BY color""#),
         Task(
             title: "show the plan",
-            line: #"sheaf query cars.sheaf "SELECT * FROM cars WHERE color = 'blue'" --explain"#,
-            command: "query"),
+            line: #"sheaf query cars.sheaf "SELECT * FROM cars WHERE color = 'blue'" --explain"#),
         Task(
             title: "follow changes", line: #"sheaf watch cars.sheaf "SELECT * FROM cars""#,
-            command: "watch", isEndless: true),
-        Task(title: "back up", line: "sheaf backup cars.sheaf backup.sheaf", command: "backup"),
+            isEndless: true),
+        Task(title: "back up", line: "sheaf backup cars.sheaf backup.sheaf"),
         Task(
-            title: "compare two stores", line: "sheaf diff backup.sheaf cars.sheaf",
-            command: "diff"),
+            title: "compare two stores", line: "sheaf diff backup.sheaf cars.sheaf"),
         Task(
             title: "follow the log into jq",
             line: "sheaf log cars.sheaf --follow --json | jq -c '[.commit, .operations]'",
-            command: "log", isEndless: true),
+            isEndless: true),
     ]
 
     /// The text of `sheaf help tour`.
     static var text: String {
         var lines = [
-            "Ten tasks, one line each. The first line makes a file to try them with; any process",
-            "may write to the store while the others run.", "", "  \(preparation)", "",
+            "Ten tasks, one line each, for a file that this line creates:", "", "  \(preparation)",
+            "",
         ]
         for (number, task) in tasks.enumerated() {
             lines.append("\(number + 1). \(task.title)" + (task.isEndless ? ", until Ctrl-C" : ""))
             lines.append("  \(task.line)")
         }
-        return (lines + ["", "'sheaf help COMMAND' describes each command."])
-            .joined(separator: "\n")
+        lines += [
+            "",
+            "Any process may write to the store meanwhile. A commit for tasks 7 and 10, from another",
+            "terminal:", "", "  \(commit)", "", "'sheaf help COMMAND' describes each command.",
+        ]
+        return lines.joined(separator: "\n")
     }
 }
