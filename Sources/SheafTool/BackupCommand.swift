@@ -16,7 +16,7 @@ extension Command {
         details: """
             The copy has all commits that are durable when it begins, and all attachments. It gets
             its name once it is durable and verified: after an error or a crash there is no NEW.
-            NEW must be empty or not exist. What a crashed backup left next to NEW is removed.
+            NEW must be empty or not exist. Files of a crashed backup next to NEW are removed.
 
             With --since, NEW is complete, too: files that did not change are shared with BACKUP
             where the file system permits it, and BACKUP can be deleted later. A damaged file that

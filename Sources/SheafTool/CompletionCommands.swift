@@ -7,7 +7,7 @@ extension Command {
         operands: ["SHELL"], options: [],
         details: """
             SHELL is bash, zsh or fish. The script completes commands, options, the values of some
-            options, and the names of files. Where the shell finds it:
+            options, and the names of files. To install it:
 
               bash: eval "$(sheaf completions bash)", in ~/.bashrc
               zsh:  sheaf completions zsh > "${fpath[1]}/_sheaf", before compinit runs
@@ -32,7 +32,7 @@ extension Command {
         name: "man", summary: "print the manual page of the tool, in roff", operands: [],
         options: [],
         details: """
-            The page has the text of 'sheaf help' for each command. man shows it:
+            The page has the text of 'sheaf help' for each command. To read it:
 
               sheaf man > sheaf.1 && man -l sheaf.1
 

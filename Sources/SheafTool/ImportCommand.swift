@@ -15,7 +15,7 @@ extension Command {
         options: [
             Option(
                 name: "format", value: "FORMAT",
-                summary: "jsonl, json, csv or sqlite (default: found by name and first bytes)"),
+                summary: "jsonl, json, csv or sqlite; by default from the name and the first bytes"),
             Option(
                 name: "id", value: "FIELD", summary: "the field that becomes the _id (default _id)"
             ),

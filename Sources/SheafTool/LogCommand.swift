@@ -19,12 +19,11 @@ extension Command {
             and offset), and its first documents. Compaction keeps the live operations of a
             compacted commit, but not its time.
 
-            --follow prints the commits after --since, by default none, and then each new one,
-            whichever process writes it, until Ctrl-C, after N commits with --limit, or until the
-            reader of a pipe closes it. It then ends with exit code 0. Each line is written
-            immediately:
+            --follow prints the commits after COMMIT, if --since is given, and then each new commit
+            of any process. It ends with exit code 0: by Ctrl-C, after N commits with --limit, or
+            when the reader of a pipe closes it. Each line is written immediately:
 
-              sheaf log cars --follow --json | jq -c '[.commit, .operations]'
+              sheaf log cars.sheaf --follow --json | jq -c '[.commit, .operations]'
 
             JSON keys: commit, time, timeMilliseconds, operations, bytes, position, compacted. The
             time of a compacted commit is null.

@@ -31,8 +31,8 @@ extension Command {
             60 cells. Markdown and line shorten nothing. In these four modes a missing field is
             empty or omitted, control characters are escaped as in JSON, EXPLAIN and PROFILE are
             trees, and ADVISE prints the statements that create its indexes; on a terminal it offers
-            to run them. The output of a
-            statement that writes ends with "commit N, M documents changed".
+            to run them. The output of a statement that writes ends with "commit N, M documents
+            changed".
 
             The mode jsonl prints one row per line. The last line of a statement that writes has
             the JSON keys commit, changed (the number of documents) and ids; that of CREATE INDEX
@@ -43,11 +43,12 @@ extension Command {
             empty, null is null, and the strings "" and "null" are quoted. The mode tsv separates
             values by tabs: null is \\N, and tabs, line breaks and backslashes in values are \\t,
             \\n, \\r and \\\\. In both, everything but rows goes to standard error. In every mode,
-            so do notes that may explain an empty result, such as a field that no document has.
+            notes that may explain an empty result also go there, such as a field that no document
+            has.
 
             On a terminal, a result longer than the screen is shown by the program in SHEAF_PAGER
-            or PAGER, by default '\(PagerCommand.fallback)'; an empty variable turns this off. There are
-            no colors if NO_COLOR is set, or if the output is not a terminal.
+            or PAGER, by default '\(PagerCommand.fallback)'; an empty variable turns this off.
+            Without --color, the output has colors only on a terminal, and none if NO_COLOR is set.
 
             The exit code is 64 for a syntax error or a missing or invalid argument, and 1 if the
             statement fails otherwise.

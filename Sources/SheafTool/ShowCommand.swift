@@ -21,6 +21,7 @@ extension Command {
             JSON keys: commit, operation (put, remove or delta), key, keyHex, payloadBytes,
             preview, position, previous (null if there is none), compacted. There is one line per
             operation.
+
             A document also has collection, id, form (state, tombstone, delta or evict), value
             (null in a delta), changed and removed; the origin of a received commit has site,
             stamp, peer and peerCommit; a name has name or collection, and number; an index has

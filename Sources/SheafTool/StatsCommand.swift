@@ -10,7 +10,7 @@ extension Command {
         options: [.json],
         details: """
             live is the share of the log that the current keys still need.
-            compactable is what 'sheaf compact' would rewrite with its default bounds.
+            compactable is the part that 'sheaf compact' would rewrite with its default bounds.
 
             JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (an array of
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,

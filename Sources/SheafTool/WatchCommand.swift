@@ -23,18 +23,18 @@ extension Command {
             STATEMENT is a SELECT; - reads it from standard input. The store is opened for reading,
             so that any process may write to it meanwhile. After the rows, each change of the
             result is printed when its commit is durable: + before an inserted row, - before a
-            removed one, and ~ before the changed fields of a row with their values before and
-            after. Commits that follow each other quickly may be printed together. Only rows that
-            change are printed, so a different order alone is not.
+            removed one, and ~ before the changed fields of a row, with the old and new values.
+            The changes of several commits in quick succession may be printed together. A row whose
+            position alone changes is not printed.
 
             --json is --mode jsonl: each row and each change is one line with the JSON keys change
             (initial, inserted, removed or changed), commit, and row; a changed row also has
             previous. Each line is written immediately:
 
-              sheaf watch cars 'SELECT * FROM cars' --json | jq -c '[.change, .row._id]'
+              sheaf watch cars.sheaf 'SELECT * FROM cars' --json | jq -c '[.change, .row._id]'
 
-            It runs until Ctrl-C, or until the reader of a pipe closes it, and then ends with exit
-            code 0. The exit code is 64 for a syntax error or a missing or invalid argument.
+            It ends with exit code 0: by Ctrl-C, after N changes with --count, or when the reader of
+            a pipe closes it. The exit code is 64 for a syntax error or a missing or invalid argument.
             """,
         run: WatchCommand.run)
 }

@@ -31,9 +31,9 @@ extension Command {
         details: """
             Like 'sheaf query PATH STATEMENT --mode jsonl', for a store opened by a running peer:
             prints one row per line as JSON. The last line of a statement that writes has the keys
-            commit, changed and ids. Notes on an empty result go to standard error. STATEMENT - reads
-            standard input. Changes are durable on this
-            peer; 'sheaf sync status PATH --wait COMMIT' waits until other peers have them.
+            commit, changed and ids. Notes on an empty result go to standard error. STATEMENT is one
+            statement; - reads it from standard input. Changes are durable on this peer;
+            'sheaf sync status PATH --wait COMMIT' waits until other peers have them.
             """,
         run: { (arguments, output) throws(ToolError) in
             let values = try StatementInput.arguments(arguments.allValues("arg"))
