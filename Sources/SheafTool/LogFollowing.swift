@@ -2,7 +2,7 @@ import SheafStorage
 
 /// The execution of `sheaf log --follow`.
 struct LogFollowing {
-    /// Time between two checks whether the user or the reader of the output wants no more.
+    /// Interval between checks for a signal and for a closed pipe.
     private static let checkMilliseconds = 100
 
     private let path: String
@@ -20,7 +20,7 @@ struct LogFollowing {
         var reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
-        // Only complete lines need the names of documents, for which all keys are read once.
+        // Only the full format needs the names of documents, for which all keys are read once.
         let names = try format == .full ? follower(reader) : nil
         var last = if let since { since } else { try newest(reader) }
         var count = 0

@@ -17,7 +17,7 @@ extension ResultPrinter {
 
     private func printRecord(_ cells: [String]) {
         guard mode == .csv else {
-            // Tabs stay what they are on a terminal; nothing else needs a control character.
+            // On a terminal, all control characters but the tabs between cells are escaped.
             let shown = output.isTerminal ? cells.map(TerminalText.visible) : cells
             return output.write(shown.joined(separator: "\t"))
         }

@@ -7,13 +7,13 @@ extension ResultPrinter {
     private static let maximumWidth = 60
 
     /// The characters between and around the cells of a table.
-    private struct Frame {
+    private struct Borders {
         let left: String
         let between: String
         let right: String
 
-        /// The number of terminal cells of both ends together.
-        var border: Int { left.count + right.count }
+        /// Width of both margins together, in terminal cells.
+        var marginWidth: Int { left.count + right.count }
     }
 
     private struct Table {
@@ -33,22 +33,23 @@ extension ResultPrinter {
         let natural = columns.map {
             max($0.width, TerminalText.fitted($0.name, to: limit).width)
         }
-        let frame =
+        let borders =
             mode == .box
-            ? Frame(left: "│ ", between: " │ ", right: " │")
-            : Frame(left: "", between: " | ", right: "")
+            ? Borders(left: "│ ", between: " │ ", right: " │")
+            : Borders(left: "", between: " | ", right: "")
         let layout = ColumnLayout(
-            natural, available: screen?.columns, border: frame.border, gap: frame.between.count)
+            natural, available: screen?.columns, border: borders.marginWidth,
+            gap: borders.between.count)
         let table = Table(
             columns: columns.prefix(layout.widths.count), widths: layout.widths,
             hasHidden: layout.hiddenCount > 0)
         printRule(table, "┌─", "─┬─", "─┐", isInside: false)
-        printCells(table, frame) { column, width in
+        printCells(table, borders) { column, width in
             (TerminalText.fitted(column.name, to: width), column.isNumeric, .bold)
         }
         printRule(table, "├─", "─┼─", "─┤", isInside: true)
         try rows.forEach { (row) throws(StoreError) in
-            printCells(table, frame) { column, width in
+            printCells(table, borders) { column, width in
                 guard let value = row[column.name] else { return (.init(), false, nil) }
                 let style: TerminalStyle? = value == .null ? .dim : nil
                 return (
@@ -82,11 +83,11 @@ extension ResultPrinter {
     }
 
     private func printCells(
-        _ table: Table, _ frame: Frame,
+        _ table: Table, _ borders: Borders,
         _ cell: (ResultColumns.Column, Int) -> (TerminalText.Fitted, isNumber: Bool, TerminalStyle?)
     ) {
-        let between = output.styled(frame.between, .dim)
-        var line = output.styled(frame.left, .dim)
+        let between = output.styled(borders.between, .dim)
+        var line = output.styled(borders.left, .dim)
         for (index, column) in table.columns.enumerated() {
             if index > 0 { line += between }
             let (fitted, isNumber, style) = cell(column, table.widths[index])
@@ -96,7 +97,7 @@ extension ResultPrinter {
             if !isNumber { line += gap }
         }
         if table.hasHidden { line += between + "…" }
-        line += output.styled(frame.right, .dim)
+        line += output.styled(borders.right, .dim)
         if mode == .table {
             // Trailing spaces would only matter when the text is copied.
             while line.utf8.last == 0x20 { line.removeLast() }

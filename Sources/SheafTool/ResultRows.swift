@@ -52,7 +52,7 @@ struct ResultRows {
 
 /// The columns of a result, found by iterating over all rows.
 struct ResultColumns {
-    package struct Column {
+    struct Column {
         let name: String
         /// The width of the widest cell, if cells are measured.
         var width = 0

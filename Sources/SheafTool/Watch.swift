@@ -16,7 +16,7 @@ final class Watch {
         var signalNext: (@Sendable () -> Void)?
     }
 
-    /// Time between two checks whether the user or the reader of the output wants no more.
+    /// Interval between checks of `isStopped` and for a closed pipe.
     private static let checkMilliseconds: UInt64 = 50
 
     private let store: Store
@@ -73,7 +73,7 @@ final class Watch {
         }
     }
 
-    /// Waits for a result, but not for long; returns nil if there is none.
+    /// Returns the next result, or nil if none arrives until the next check.
     private func next() -> (QueryResult, @Sendable () -> Void)? {
         let deadline =
             Clock.system.monotonicNanoseconds() + Self.checkMilliseconds * 1_000_000
@@ -111,7 +111,7 @@ final class Watch {
         for index in diff.deletions.prefix(limit) {
             changes.append(.removed(try old.storage.object(index)))
         }
-        // Without its updates, the diff tells which old row each new one was.
+        // Applied without its updates, the diff yields the old index of each new row.
         let kept = Diff(insertions: diff.insertions, deletions: diff.deletions, moves: diff.moves)
         var sources: [Int?] = Array(0..<old.items.count)
         sources.apply(kept) { _ in nil }

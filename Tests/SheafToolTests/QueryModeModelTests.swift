@@ -29,7 +29,7 @@ import Testing
 
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
     func `texts survive a round trip through CSV and JSON`(_ seed: UInt64) throws {
-        var random = SeededRandom(seed: seed, "texts that come back")
+        var random = SeededRandom(seed: seed, "texts in a round trip")
         let texts = texts(&random)
         let store = try store(texts)
         let csv = try store.query("SELECT x, y FROM t ORDER BY _id", "--mode=csv")
@@ -47,7 +47,7 @@ import Testing
     func `no text outside of CSV and TSV inserts a line break or a terminal command`(_ seed: UInt64)
         throws
     {
-        var random = SeededRandom(seed: seed, "texts that harm")
+        var random = SeededRandom(seed: seed, "harmful texts")
         let texts = texts(&random)
         let store = try store(texts)
         for (mode, count) in [

@@ -62,7 +62,7 @@ import Testing
                 """#)
     }
 
-    @Test func `a box has a frame around the aligned columns`() throws {
+    @Test func `a box has a border around the aligned columns`() throws {
         let statement = "SELECT miles, color FROM cars WHERE miles > 0 ORDER BY miles"
         #expect(
             try cars().query(statement, "--mode=box").text == """
@@ -89,7 +89,7 @@ import Testing
                 == "_id\tx\ty\n1\ta\\tb\\\\c\\r\\nd\t\\N\n2\tnull\t\\\\N\n3\t\t\n")
     }
 
-    @Test func `the mode json is one array of what jsonl has on its lines`() throws {
+    @Test func `the mode json is one array of the lines of jsonl`() throws {
         let store = try cars()
         for statement in [
             all, all + " WHERE _id = 'a'", all + " WHERE false", "PROFILE " + all,

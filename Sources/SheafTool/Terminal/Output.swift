@@ -13,7 +13,7 @@ final class Output {
     /// Data that may be shown by a pager.
     private enum Paging {
         case off
-        /// The data fits on the screen so far, and is kept until it does not.
+        /// The data fits on the screen so far, and is buffered until it does not.
         case waiting(PagerCommand, Screen, rows: Int)
         case running(Pager)
     }
@@ -112,16 +112,16 @@ final class Output {
     }
 
     private func endPaging() {
-        var complaint: String?
+        var failureText: String?
         if case .running(let pager) = paging {
             flush()
-            complaint = pager.finish()
+            failureText = pager.finish()
         }
         paging = .off
         flush()
         _ = Self.write(messages, to: STDERR_FILENO)
         messages = []
-        if let complaint { printError(complaint) }
+        if let failureText { printError(failureText) }
     }
 
     /// Writes the buffered data to standard output, or to the pager.

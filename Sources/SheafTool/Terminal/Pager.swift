@@ -74,7 +74,7 @@ final class Pager {
         if Output.write(bytes, to: fileno(file)) != nil { isClosed = true }
     }
 
-    /// Waits until the user has quit the pager; returns a complaint if it could not be run.
+    /// Waits until the user has quit the pager; returns an error text if it could not be run.
     func finish() -> String? {
         let status = pclose(file)
         sigaction(SIGINT, &interruption, nil)

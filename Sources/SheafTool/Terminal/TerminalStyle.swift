@@ -52,7 +52,7 @@ enum ColorChoice: String, CaseIterable {
         self = choice
     }
 
-    /// Whether output is colored that goes to a terminal or elsewhere.
+    /// Whether output to a terminal, or to anything else, is colored.
     func isColored(onTerminal isTerminal: Bool) -> Bool {
         switch self {
         case .always: true
