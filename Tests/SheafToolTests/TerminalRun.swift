@@ -83,6 +83,9 @@ final class TerminalRun {
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "TERM": "xterm", "SHEAF_PAGER": "", "LC_ALL": "C.UTF-8",
         ]
+        // Tests/PlantedBugs selects a bug by a variable.
+        let bug = "SHEAF_PLANTED_BUG"
+        variables[bug] = ProcessInfo.processInfo.environment[bug]
         variables.merge(environment) { $1 }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]

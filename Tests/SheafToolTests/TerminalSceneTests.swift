@@ -145,6 +145,28 @@ import Testing
         #expect(try tall.finish() == 0 && tall.output.hasPrefix("┌─"))
     }
 
+    @Test func `a row of the screen is left for the prompt`() throws {
+        let path = try cars(30).path
+        // The box has 35 lines.
+        for (rows, isPaged) in [(35, true), (36, false)] {
+            let run = try TerminalRun(
+                ["query", path, all, "--no-color"], rows: rows,
+                environment: ["SHEAF_PAGER": marking])
+            #expect(try run.finish() == 0)
+            #expect(run.output.hasPrefix("<pager>") == isPaged, "\(rows): \(run.output)")
+        }
+    }
+
+    @Test func `a pipe on either side needs no pager`() throws {
+        let path = try cars(30).path
+        let query = "\"$0\" query '\(path)' '\(all)' --mode=box --no-color"
+        for script in ["\(query) | cat", "echo | \(query)"] {
+            let run = try TerminalRun(script: script, environment: ["SHEAF_PAGER": marking])
+            #expect(try run.finish() == 0)
+            #expect(run.output.hasPrefix("┌─") && lines(run.output).count == 35, "\(script)")
+        }
+    }
+
     @Test func `--no-pager, an empty variable and cat print plainly`() throws {
         let path = try cars(30).path
         for (options, environment) in [
@@ -206,7 +228,7 @@ import Testing
         #expect(try run.finish() == 0)
     }
 
-    @Test func `notes follow what the pager shows`() throws {
+    @Test func `notes follow the output of the pager`() throws {
         let run = try TerminalRun(
             ["query", try cars(30).path, all, "--no-color", "--timer"],
             environment: ["SHEAF_PAGER": marking])
@@ -288,6 +310,8 @@ import Testing
             line.firstMatch(of: /(\d+)%/).flatMap { Int($0.1) }
         }
         #expect((90...110).contains(shares.reduce(0, +)), "\(run.output)")
+        let share = marked.first?.firstMatch(of: /(\d+)%/).flatMap { Int($0.1) }
+        #expect(share == shares.max(), "\(run.output)")
         #expect(lines.last?.contains("total ") == true)
     }
 }

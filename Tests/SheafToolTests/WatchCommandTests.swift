@@ -89,6 +89,22 @@ import Testing
         try await store.close()
     }
 
+    @Test func `a row that moves is compared with its own previous state`() async throws {
+        let store = try await open()
+        let watch = try ChildProcess(
+            ToolRun.executable.path,
+            ["watch", path, "SELECT _id, n FROM cars ORDER BY n", "--json", "--count=1"])
+        _ = read(3, from: watch)
+        try await store.execute("UPDATE cars SET n = 20 WHERE _id = 'a'")
+        #expect(
+            watch.remainingLines() == [
+                #"{"change":"changed","commit":2,"row":{"_id":"a","n":20},"#
+                    + #""previous":{"_id":"a","n":1}}"#
+            ])
+        #expect(watch.wait() == 0)
+        try await store.close()
+    }
+
     @Test func `marks show inserted, removed and changed rows`() async throws {
         let store = try await open()
         let watch = try start("--mode=table", "--count=3")
@@ -224,7 +240,7 @@ import Testing
         kill(all.identifier, SIGINT)
         #expect(all.wait() == 0)
         try await store.close()
-        // A store that no process writes is followed, too.
+        // A store that no process has open for writing is followed, too.
         let closed = try follow("--since=3", "--oneline")
         last = read(1, from: closed).last ?? ""
         #expect(last.hasPrefix("4  "), "\(last)")
