@@ -65,10 +65,10 @@ final class Watch {
         while !isStopped(), !output.isClosed, !output.isReaderGone {
             guard let (result, signalNext) = next() else { continue }
             let isFirst = last == nil
-            let printed = try print(result, atMost: limit - count)
+            count += try print(result, atMost: limit - count)
+            if isFirst, result.items.isEmpty { try printNotes(query, arguments) }
             output.flush()
-            if !isFirst { count += printed }
-            guard count < limit, !isFirst || limit > 0 else { return }
+            guard count < limit else { return }
             signalNext()
         }
     }
@@ -95,12 +95,19 @@ final class Watch {
         return try onStatement(at: path) { () throws(StoreError) in
             guard let old else {
                 try printer.print(result)
-                return result.items.count
+                return 0
             }
             let changes = try Self.changes(diff, from: old, to: result, atMost: limit)
             if !changes.isEmpty { printer.print(changes, commit: result.commitID ?? 0) }
             return changes.count
         }
+    }
+
+    /// Prints notes that may explain why the first result is empty; results of observers have none.
+    private func printNotes(_ query: DQL, _ arguments: QueryArguments) throws(ToolError) {
+        let store = store
+        let result = try waitFor { try await store.execute(query, arguments) }
+        for note in result.notes { output.print(note: TerminalText.visible(note)) }
     }
 
     /// Returns the changes of rows: first the removed ones, then the others in the order of rows.

@@ -123,6 +123,26 @@ import Testing
         try await store.close()
     }
 
+    @Test func `a row that changes and moves is one change, and a row that only moves is none`()
+        async throws
+    {
+        let store = try await open()
+        let watch = try ChildProcess(
+            ToolRun.executable.path,
+            ["watch", path, "SELECT * FROM cars ORDER BY n", "--json", "--count=3"])
+        _ = read(3, from: watch)
+        try await store.execute("UPDATE cars SET n = 9 WHERE _id = 'a'")
+        try await store.execute("UPDATE cars SET n = 0 WHERE _id = 'c'")
+        try await store.execute("UPDATE cars SET n = 4 WHERE _id = 'b'")
+        let lines = watch.remainingLines()
+        #expect(lines.count == 3 && lines.allSatisfy { $0.contains(#""change":"changed""#) })
+        for (line, id) in zip(lines, ["a", "c", "b"]) {
+            #expect(line.contains(#""row":{"_id":"\#(id)","#), "\(lines)")
+        }
+        #expect(watch.wait() == 0)
+        try await store.close()
+    }
+
     @Test func `the changes of many commits add up to the final result`() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededRandom(seed: seed, "watched commits")
@@ -199,6 +219,19 @@ import Testing
         }
         let missing = try ToolRun(["watch", directory.path("none"), "SELECT * FROM cars"])
         #expect(missing.status == 1 && missing.errors.contains("there is no store at "))
+    }
+
+    @Test func `an empty first result has the notes of a query`() async throws {
+        let store = try await open()
+        let words = ["SELECT * FROM cras", "--count=0"]
+        let run = try ToolRun(["watch", path] + words + ["--mode=table"])
+        #expect(run.status == 0 && run.text == "0 rows\n")
+        #expect(run.errors == "note: there is no collection cras; did you mean cars?\n")
+        let json = try ToolRun(["watch", path] + words + ["--json"])
+        #expect(json.output.isEmpty && json.errors == run.errors)
+        #expect(
+            try ToolRun(["watch", path, "SELECT * FROM cars", "--count=0"]).errors.isEmpty)
+        try await store.close()
     }
 
     @Test func `Ctrl-C on a terminal ends the command with exit code 0`() async throws {

@@ -38,10 +38,11 @@ final class Output {
         areErrorsColored = ColorChoice.auto.isColored(onTerminal: isatty(STDERR_FILENO) == 1)
     }
 
-    /// Whether the reader has closed the data, or quit the pager; further data is discarded.
+    /// Whether further data is discarded: its reader has closed it, the pager has ended, or a write
+    /// has failed.
     var isClosed: Bool {
         if case .running(let pager) = paging, pager.isClosed { return true }
-        return isPipeClosed
+        return isPipeClosed || failure != nil
     }
 
     /// Whether the reader of a pipe has closed it, which otherwise only a write would reveal.
