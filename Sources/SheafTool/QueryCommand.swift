@@ -10,12 +10,7 @@ extension Command {
         name: "query", summary: "run a statement and print its rows",
         operands: ["PATH", "STATEMENT"],
         options: [
-            Option(
-                name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "set the parameter :NAME"),
-            Option(
-                name: "mode", value: "MODE", words: ResultMode.names,
-                summary: "output mode: " + ResultMode.names.joined(separator: ", ")),
+            .argument, .mode(),
             Option(name: "explain", summary: "print the plan without running the statement"),
             Option(name: "profile", summary: "print the profile of each operator after the rows"),
             Option(name: "timer", summary: "print the elapsed time to standard error"),
@@ -125,7 +120,7 @@ enum QueryCommand {
         }
     }
 
-    /// Offers to create the indexes that ADVISE suggests, if a user can answer.
+    /// Offers to create the indexes that ADVISE suggests, if a user can answer on a terminal.
     private static func offer(
         _ advice: SuggestedIndexes, at path: String, _ mode: ResultMode, _ output: Output
     ) throws(ToolError) {

@@ -41,3 +41,13 @@ enum ResultMode: String, CaseIterable {
         }
     }
 }
+
+extension Option {
+    /// Returns the option `--mode` for a command that has these modes.
+    static func mode(_ modes: [ResultMode] = ResultMode.allCases) -> Option {
+        let names = modes.map(\.rawValue)
+        return Option(
+            name: "mode", value: "MODE", words: names,
+            summary: "output mode: " + names.joined(separator: ", "))
+    }
+}

@@ -9,13 +9,7 @@ extension Command {
         name: "watch", summary: "print the rows of a query, and then each change",
         operands: ["PATH", "STATEMENT"],
         options: [
-            Option(
-                name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "set the parameter :NAME"),
-            Option(
-                name: "mode", value: "MODE", words: Watch.modes.map(\.rawValue),
-                summary: "output mode: box, table, markdown, line or jsonl"),
-            .json,
+            .argument, .mode(Watch.modes), .json,
             Option(name: "count", value: "N", summary: "end after N changes"),
             .color, .noColor,
         ],

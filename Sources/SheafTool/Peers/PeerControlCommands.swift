@@ -23,9 +23,7 @@ extension Command {
         name: "peer execute", summary: "run a statement in a running peer",
         operands: ["PATH", "STATEMENT"],
         options: [
-            Option(
-                name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "set the parameter :NAME"),
+            .argument,
             Option(name: "json", summary: "print one JSON object per line, which is the only form"),
         ],
         details: """

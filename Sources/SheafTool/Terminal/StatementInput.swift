@@ -10,6 +10,12 @@ import SheafQuery
     import Darwin
 #endif
 
+extension Option {
+    /// The option `--arg`, whose values `StatementInput.arguments` parses.
+    static let argument = Option(
+        name: "arg", value: "NAME=JSON", isRepeatable: true, summary: "set the parameter :NAME")
+}
+
 /// The statement and the parameter values on the command line.
 enum StatementInput {
     /// Returns the operand itself, or standard input if the operand is `-`.
