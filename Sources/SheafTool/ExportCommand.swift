@@ -14,8 +14,8 @@ extension Command {
         operands: ["PATH"], optionalOperands: ["SOURCE", "FILE"],
         options: [
             Option(
-                name: "format", value: "FORMAT",
-                summary: "jsonl, json, csv, sqlite or markdown (default: by the extension of FILE)"),
+                name: "format", value: "FORMAT", words: ExportFormat.allCases.map(\.rawValue),
+                summary: ExportFormat.names + "; by default from the extension of FILE"),
             Option(
                 name: "arg", value: "NAME=JSON", isRepeatable: true,
                 summary: "set the parameter :NAME of a statement"),

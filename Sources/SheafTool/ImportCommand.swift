@@ -14,13 +14,14 @@ extension Command {
         synopsis: ["PATH", "[COLLECTION]", "FILE"],
         options: [
             Option(
-                name: "format", value: "FORMAT",
-                summary: "jsonl, json, csv or sqlite; by default from the name and the first bytes"),
+                name: "format", value: "FORMAT", words: ImportCommand.formatNames,
+                summary: ImportCommand.formatNames.joined(separator: ", ")
+                    + "; by default from the name and the first bytes"),
             Option(
                 name: "id", value: "FIELD", summary: "the field that becomes the _id (default _id)"
             ),
             Option(
-                name: "on-conflict", value: "ACTION",
+                name: "on-conflict", value: "ACTION", words: ImportCommand.conflicts.map(\.0),
                 summary: "for an _id in use: fail (default), nothing, update or update-local-diff"),
             Option(name: "resume", summary: "continue an interrupted import of the same file"),
             Option(
@@ -209,18 +210,21 @@ enum ImportCommand {
         return options
     }
 
-    private static let conflicts: [(String, DocumentChange.Conflict)] = [
+    fileprivate static let conflicts: [(String, DocumentChange.Conflict)] = [
         ("fail", .fail), ("nothing", .doNothing), ("update", .merge),
         ("update-local-diff", .mergeDifferences),
     ]
 
+    /// The values of `--format`.
+    fileprivate static let formatNames = ImportFormat.allCases.map(\.rawValue) + [sqliteFormat]
+
     private static func format(_ arguments: Arguments) throws(ToolError) -> ImportFormat? {
         guard let name = arguments.value("format") else { return nil }
         guard let format = ImportFormat(rawValue: name) else {
-            let names = ImportFormat.allCases.map(\.rawValue) + [sqliteFormat]
+            let names = formatNames.joined(separator: ", ")
             throw .usage(
-                "unknown --format '\(name.shortened)'; expected \(names.joined(separator: ", "))"
-                    + OptionSuggestion.text(for: name, among: names))
+                "unknown --format '\(name.shortened)'; expected \(names)"
+                    + OptionSuggestion.text(for: name, among: formatNames))
         }
         return format
     }

@@ -108,6 +108,12 @@ import Testing
                 "box", "table", "markdown", "line", "jsonl",
             ])
         #expect(try complete("sheaf", "query", "--color", "n") == ["never"])
+        #expect(
+            try complete("sheaf", "import", "p", "c", "f", "--format", "") == [
+                "jsonl", "json", "csv", "sqlite",
+            ])
+        #expect(try complete("sheaf", "export", "p", "--format", "m") == ["markdown"])
+        #expect(try complete("sheaf", "import", "--on-conflict", "n") == ["nothing"])
         #expect(try complete("sheaf", "log", "--since", "") == [])
         // After --, a word that starts with a dash is an operand.
         #expect(try complete("sheaf", "query", "--", "--ex") == [])

@@ -4,7 +4,7 @@ import SheafStore
 
 /// Commands that are also commands of the tool.
 extension ShellCommand {
-    /// A command of the tool that the shell offers, and its summary in the shell.
+    /// A command of the tool that the shell offers.
     private struct Verb {
         let name: String
         var completion = Completion.none
@@ -20,10 +20,12 @@ extension ShellCommand {
         Verb(name: "verify"), Verb(name: "stats"),
     ]
 
-    /// Commands that run a command of the tool, in a process of its own, on the store.
-    static let verbCommands = verbs.compactMap { verb -> ShellCommand? in
-        guard let command = Tool.commands.first(where: { $0.name == verb.name }) else { return nil }
-        let operands = command.operands.dropFirst().joined(separator: " ")
+    /// Commands that run a command of the tool on the store, in another process.
+    static let verbCommands = verbs.map { verb in
+        guard let command = Tool.commands.first(where: { $0.name == verb.name }) else {
+            preconditionFailure("'sheaf \(verb.name)' is not a command of the tool.")
+        }
+        let operands = command.operandWords.dropFirst().joined(separator: " ")
         let hasOptions = !command.options.isEmpty
         return ShellCommand(
             name: "." + verb.name,
@@ -31,7 +33,7 @@ extension ShellCommand {
                 .joined(separator: " "),
             summary: command.summary,
             details: "It runs 'sheaf \(verb.name)' on the store:\n\n" + command.help,
-            completion: verb.completion,
+            completion: verb.completion, options: command.allOptions,
             run: { (words, session) throws(ToolError) in
                 try run(command, verb, words, session)
             })
@@ -55,7 +57,7 @@ extension ShellCommand {
         }
         let code = try ChildProcess.run(tool: [verb.name, path] + words.words, session)
         let isFollowing = verb.name == "watch" || words.words.contains("--follow")
-        // Ctrl-C, which ends it, was echoed by the terminal.
+        // It was ended by Ctrl-C, which the terminal has echoed on the current line.
         if isFollowing, session.output.isTerminal { session.output.write("") }
         // The command has printed its errors.
         if code != 0 { throw .reported(ExitCode(rawValue: code) ?? .failed) }
@@ -64,7 +66,7 @@ extension ShellCommand {
     /// Commands about peers.
     static let peerCommands = [
         ShellCommand(
-            name: ".peers", summary: "list the peers of the store that are connected",
+            name: ".peers", summary: "list the connected peers of the store",
             run: { (words, session) throws(ToolError) in
                 try words.none()
                 try peers(session)

@@ -5,7 +5,7 @@ import SheafLineEditor
 ///
 /// One table drives execution, help and completion.
 struct ShellCommand: Sendable {
-    /// The words that Tab inserts after a command.
+    /// The kind of words that Tab inserts after the name of a command.
     enum Completion: Sendable {
         case none, file, collection, statement, command
         case words([String])
@@ -20,9 +20,11 @@ struct ShellCommand: Sendable {
     /// The text of the help after the summary.
     var details = ""
     var completion = Completion.none
+    /// The options, which Tab inserts, too.
+    var options: [Option] = []
     let run: @Sendable (ShellWords, ShellSession) throws(ToolError) -> Void
 
-    /// The form of the command on one line.
+    /// The synopsis on one line.
     var usage: String { arguments.isEmpty ? name : name + " " + arguments }
 
     /// All commands, in the order of the help.
@@ -33,7 +35,7 @@ struct ShellCommand: Sendable {
     /// The commands and their aliases.
     static let names = all.flatMap { [$0.name] + $0.aliases }.sorted()
 
-    /// Returns the command with a name, or one that a unique beginning of its name identifies.
+    /// Returns the command with a name, or the only command whose name begins with it.
     static func named(_ name: String) -> ShellCommand? {
         let name = name.lowercased()
         if let command = all.first(where: { $0.name == name || $0.aliases.contains(name) }) {
@@ -48,7 +50,7 @@ struct ShellCommand: Sendable {
         let end = line.firstIndex { $0 == " " || $0 == "\t" } ?? line.endIndex
         var name = String(line[..<end])
         var rest = String(line[end...]).trimmingSpaces
-        // Statements end with a semicolon, and so it follows commands by habit.
+        // Users who end each statement with a semicolon often end commands with one, too.
         if name.hasSuffix(";"), rest.isEmpty { name.removeLast() }
         guard let command = named(name) else {
             throw .usage(
@@ -78,7 +80,7 @@ struct ShellCommand: Sendable {
 
             '.help .mode' describes a command, '.help SELECT' an element of the query language, and
             '.help statements' or '.help functions' lists the elements of a kind. Ctrl-C cancels a
-            statement, Ctrl-R searches the history, Tab completes words, and Ctrl-D leaves.
+            statement, Ctrl-R searches the history, Tab completes words, and Ctrl-D exits.
             """
     }
 

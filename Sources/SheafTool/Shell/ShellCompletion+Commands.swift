@@ -16,7 +16,7 @@ extension ShellCompletion {
     /// Maximum number of entries of a directory that are offered.
     private static let maximumFiles = 1_000
 
-    /// Returns what may be inserted in a line that begins with a dot.
+    /// Returns the candidates for insertion in a line that begins with a dot.
     func command(_ before: String, _ after: String, in store: Store?) -> LineCompletion {
         let line = String(before.drop { $0 == " " })
         guard let end = line.firstIndex(of: " ") else {
@@ -24,17 +24,50 @@ extension ShellCompletion {
         }
         guard let command = ShellCommand.named(String(line[..<end])) else { return .none }
         let rest = String(line[end...].drop { $0 == " " })
-        let word = rest.split(separator: " ", omittingEmptySubsequences: false).last ?? ""
+        let words = rest.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        let word = words.last ?? ""
+        if let completion = option(word, after: words.dropLast().last, of: command) {
+            return completion
+        }
         switch command.completion {
         case .none: return .none
         case .words(let words): return matching(rest, words.map { .init($0) })
         case .collection:
-            return matching(String(word), collections(of: store).map { .init($0) })
-        case .file: return Self.files(String(word))
+            return matching(word, collections(of: store).map { .init($0) })
+        case .file: return Self.files(word)
         case .statement: return statement(rest, after, pending: "", in: store)
         case .command:
             let names = Reference.entries.map(\.name).filter { !$0.isEmpty }
             return matching(rest, (ShellCommand.names + names).map { .init($0) })
+        }
+    }
+
+    /// Returns the options of a command, or the values of the option that precedes the word.
+    ///
+    /// Returns nil for a word that is neither.
+    private func option(
+        _ word: String, after previous: String?, of command: ShellCommand
+    ) -> LineCompletion? {
+        if let option = command.options.first(where: { "--" + $0.name == previous }),
+            option.value != nil
+        {
+            return values(of: option, word, precededBy: "")
+        }
+        guard word.hasPrefix("-"), !command.options.isEmpty else { return nil }
+        if let option = command.options.first(where: { word.hasPrefix("--\($0.name)=") }) {
+            return values(of: option, word, precededBy: "--\(option.name)=")
+        }
+        return matching(word, command.options.map { .init("--" + $0.name) })
+    }
+
+    /// Returns the values of an option; `prefix` is the part of the word before the value.
+    private func values(
+        of option: Option, _ word: String, precededBy prefix: String
+    ) -> LineCompletion {
+        switch Completion(option) {
+        case .words(let words): matching(word, words.map { .init(prefix + $0) })
+        case .file, .directory: Self.files(String(word.dropFirst(prefix.count)))
+        case .nothing: .none
         }
     }
 

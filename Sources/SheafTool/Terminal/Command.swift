@@ -25,10 +25,12 @@ struct Command: Sendable {
         operands + optionalOperands + (furtherOperands.map { [$0] } ?? [])
     }
 
+    /// The operands of the synopsis without further ones; brackets enclose optional ones.
+    var operandWords: [String] { synopsis ?? operands + optionalOperands.map { "[\($0)]" } }
+
     /// The operands of the synopsis; brackets enclose optional ones.
     var operandSynopsis: [String] {
-        (synopsis ?? operands + optionalOperands.map { "[\($0)]" })
-            + (furtherOperands.map { ["[\($0)]..."] } ?? [])
+        operandWords + (furtherOperands.map { ["[\($0)]..."] } ?? [])
     }
 
     /// The synopsis on one line.
