@@ -20,7 +20,7 @@ struct FieldSample {
     private static let rangeCount = 10
     /// Maximum depth of the fields within objects.
     private static let maximumDepth = 6
-    /// Maximum number of fields; objects whose names are data have more.
+    /// Maximum number of fields; objects used as maps may have more.
     private static let maximumFields = 2_000
 
     /// Whether a collection is larger than the sample.
@@ -80,30 +80,16 @@ struct FieldSample {
             }
             guard let number = numbers[path] else { continue }
             fields[number].count += 1
-            fields[number].types[Self.type(of: field.value), default: 0] += 1
+            fields[number].types[Function.typeName(of: field.value), default: 0] += 1
             if path.count < Self.maximumDepth, case .object(let inner) = field.value {
                 add(inner, below: path)
             }
         }
     }
-
-    /// The name of a type, as `type()` returns it.
-    private static func type(of value: Value) -> String {
-        switch value {
-        case .null: "null"
-        case .bool: "boolean"
-        case .integer: "integer"
-        case .float: "float"
-        case .string: "string"
-        case .bytes: "bytes"
-        case .array: "array"
-        case .object: "object"
-        }
-    }
 }
 
 extension FieldSample.Field {
-    /// The types, the most frequent one first, with their shares if there are several.
+    /// The types, most frequent first, with their shares if there are several.
     var typeText: String {
         let sorted = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         guard sorted.count > 1 else { return sorted.first?.key ?? "" }
@@ -111,12 +97,12 @@ extension FieldSample.Field {
             .joined(separator: ", ")
     }
 
-    /// The path as a statement spells it.
+    /// The path, spelled as in a statement.
     var spelling: String { path.map(NameSpelling.text).joined(separator: ".") }
 }
 
 extension FieldSample {
-    /// Returns a share in percent; a share that is not all is never 100 %, and none is never 0 %.
+    /// Returns a share in percent, rounded down; a share below 1 % is `<1 %`.
     static func percent(_ part: Int, of total: Int) -> String {
         guard total > 0, part < total else { return "100 %" }
         let share = part * 100 / total
