@@ -9,10 +9,10 @@
         import Darwin
     #endif
 
-    /// The file of a history, which several shells extend at the same time.
+    /// The file of a history, to which several shells may append concurrently.
     ///
-    /// It has the format of libedit, and only its owner can read it. Each entry is appended when it
-    /// is entered, under a lock.
+    /// It has the format of libedit, and only its owner can read it. Each entry is appended under a
+    /// lock as soon as it is entered.
     struct HistoryFile {
         let path: String
 
@@ -31,13 +31,13 @@
                 Self.createDirectories(directory.isEmpty ? "/" : directory)
                 return nil
             }
-            // An earlier version, or another program, may have left it readable for others.
+            // Another program may have created it with a mode that lets others read it.
             _ = chmod(path, Self.mode)
             guard sheaf_history_set_text(list, H_LOAD, path) >= 0 else {
                 var status = stat()
-                // A shell that was ended at its start leaves an empty file.
+                // A shell killed before its first write leaves an empty file.
                 if stat(path, &status) == 0, status.st_size == 0 { return nil }
-                return "the history \(path) cannot be read: it is no file of libedit"
+                return "the history \(path) cannot be read: it is not a history file of libedit"
             }
             shortenIfLong()
             return nil
@@ -48,7 +48,7 @@
             guard let file = openLocked() else { return failure }
             // Closing the file also releases the lock.
             defer { fclose(file) }
-            // At position 0, libedit first writes the mark of its format.
+            // libedit writes the header of its format only at position 0.
             guard fseek(file, 0, SEEK_END) == 0, let single = history_init() else { return failure }
             defer { history_end(single) }
             guard sheaf_history_set_number(single, H_SETSIZE, 1) >= 0,
@@ -62,7 +62,7 @@
             "the history \(path) cannot be written: \(String(cString: strerror(errno)))"
         }
 
-        /// Opens the file and locks it; another shell may replace it in between.
+        /// Opens the file and locks it; tries again if another shell has replaced it in between.
         private func openLocked() -> UnsafeMutablePointer<FILE>? {
             for _ in 0..<Self.maximumAttempts {
                 let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.mode)

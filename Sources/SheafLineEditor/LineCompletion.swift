@@ -1,12 +1,12 @@
-/// The texts that the Tab key may insert.
+/// The candidates that the Tab key may insert, and the text that they replace.
 package struct LineCompletion: Equatable, Sendable {
     /// A text that may replace the typed one.
     package struct Candidate: Hashable, Sendable {
         /// The text to insert.
         package let text: String
-        /// The text in the list of candidates.
+        /// The text shown in the list of candidates.
         package let label: String
-        /// Whether a space follows if this is the only candidate.
+        /// Whether a space is inserted after it if this is the only candidate.
         package let isComplete: Bool
 
         package init(_ text: String, label: String? = nil, isComplete: Bool = true) {
@@ -28,7 +28,7 @@ package struct LineCompletion: Equatable, Sendable {
     /// No candidates.
     package static let none = LineCompletion(replacing: 0, [])
 
-    /// The longest text with which all candidates begin.
+    /// The longest common prefix of all candidates.
     package var commonPrefix: String {
         guard var prefix = candidates.first?.text else { return "" }
         for candidate in candidates.dropFirst() {

@@ -18,7 +18,7 @@
 
         private let editor: OpaquePointer
         private let history: OpaquePointer
-        /// The file of the history; nil if there is none that can be read.
+        /// The file of the history; nil if there is none, or it cannot be read.
         private var file: HistoryFile?
         private let output: UnsafeMutablePointer<FILE>
         private let signals: TerminalSignals
@@ -26,12 +26,12 @@
         private var isInterrupted = false
         private var promptWidth = 0
         private var promptCopy: UnsafeMutablePointer<CChar>?
-        /// Returns what may be inserted between two texts.
+        /// Returns the candidates for insertion between two texts.
         package var complete: (_ before: String, _ after: String) -> LineCompletion = { _, _ in
             .none
         }
-        /// A message about the history, if there is one.
-        package private(set) var complaint: String?
+        /// The message of an error that prevented loading the history, or nil.
+        package private(set) var historyError: String?
 
         /// Creates an editor for the terminal; nil if it has none, or memory is exhausted.
         ///
@@ -59,9 +59,9 @@
             file = historyPath.map(HistoryFile.init(path:))
             _ = sheaf_history_set_number(history, H_SETSIZE, Int32(HistoryFile.maximumCount))
             _ = sheaf_history_set_number(history, H_SETUNIQUE, 1)
-            complaint = file?.load(into: history)
-            // A file of another format is left as it is.
-            if complaint != nil { file = nil }
+            historyError = file?.load(into: history)
+            // A file of another format is not changed.
+            if historyError != nil { file = nil }
             configure()
         }
 
@@ -107,7 +107,7 @@
             _ = el_source(editor, nil)
         }
 
-        /// Selects a locale for characters beyond ASCII, if the environment names none.
+        /// Selects a locale with UTF-8: that of the environment, or else a usual one.
         private static func chooseUTF8() {
             for name in ["", "C.UTF-8", "en_US.UTF-8"] {
                 guard setlocale(LC_CTYPE, name) != nil else { continue }
@@ -149,9 +149,12 @@
             return .text(text)
         }
 
-        /// Adds an entry to the history and its file; returns a message if that fails.
-        package func remember(_ entry: String) -> String? {
-            guard sheaf_history_set_text(history, H_ENTER, entry) >= 0 else { return nil }
+        /// Adds an entry to the history and its file; returns a message if it cannot be written.
+        ///
+        /// An entry equal to the previous one is not added again.
+        package func addToHistory(_ entry: String) -> String? {
+            // The result is 0 for such an entry, because of H_SETUNIQUE.
+            guard sheaf_history_set_text(history, H_ENTER, entry) > 0 else { return nil }
             return file?.append(entry)
         }
 
@@ -160,7 +163,7 @@
         /// Discards the line, which stays visible.
         private func interrupt() -> UInt8 {
             isInterrupted = true
-            // The line may have several rows, and the cursor be in the first one.
+            // The line may have further rows after that of the cursor.
             show("^C" + String(repeating: "\n", count: 1 + rowsAfterCursor))
             return UInt8(CC_NEWLINE)
         }
@@ -237,7 +240,7 @@
             }
         }
 
-        /// Inserts what all candidates have in common; lists them if that is nothing.
+        /// Inserts the common prefix of the candidates; lists them if it is already typed.
         private func completeWord() -> UInt8 {
             guard let (text, rest) = typedTexts() else { return UInt8(CC_ERROR) }
             let completion = complete(text, rest)
@@ -245,7 +248,7 @@
             let isOnly = completion.candidates.count == 1
             let typed = String(text.unicodeScalars.suffix(completion.replacedCount))
             var inserted = completion.commonPrefix
-            // A shorter text would delete what was typed.
+            // A shorter text would delete typed characters.
             if inserted.unicodeScalars.count < completion.replacedCount { inserted = typed }
             if isOnly, first.isComplete { inserted += " " }
             guard inserted == typed else {

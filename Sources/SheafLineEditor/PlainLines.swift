@@ -13,12 +13,12 @@
         package static let canEdit = false
 
         private let bytes: TypedBytes
-        /// Returns what may be inserted between two texts; unused.
+        /// Returns the candidates for insertion between two texts; unused.
         package var complete: (_ before: String, _ after: String) -> LineCompletion = { _, _ in
             .none
         }
-        /// A message about the history; there is no history.
-        package var complaint: String? { nil }
+        /// The message of an error that prevented loading the history; there is no history.
+        package var historyError: String? { nil }
 
         /// Creates a reader of the terminal.
         package init?(_ signals: TerminalSignals, historyPath: String?) {
@@ -48,6 +48,6 @@
         }
 
         /// Does nothing: there is no history.
-        package func remember(_ entry: String) -> String? { nil }
+        package func addToHistory(_ entry: String) -> String? { nil }
     }
 #endif

@@ -28,14 +28,14 @@ package final class TerminalSignals: Sendable {
     private let readEnd: Int32
     private let writeEnd: Int32
 
-    /// Installs the handlers; nil if the system refuses a pipe.
+    /// Installs the handlers; nil if no pipe can be created.
     package init?() {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }
         (readEnd, writeEnd) = (ends[0], ends[1])
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            // A handler must never wait, and neither must `next()`.
+            // Neither a handler nor `next()` may block.
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         signalPipe.store(writeEnd, ordering: .releasing)
@@ -43,22 +43,22 @@ package final class TerminalSignals: Sendable {
             hasTerminalSettings.store(true, ordering: .releasing)
         }
         let events = [SIGINT, SIGCONT, SIGWINCH]
-        let endings = [SIGTERM, SIGHUP, SIGQUIT]
+        let fatal = [SIGTERM, SIGHUP, SIGQUIT]
         for number in events { Self.handle(number, postSignal) }
-        for number in endings where !Self.isIgnored(number) {
+        for number in fatal where !Self.isIgnored(number) {
             Self.handle(number, restoreTerminalAndEnd)
         }
-        // The parent may have blocked them.
+        // A parent process may have blocked them.
         var signals = sigset_t()
         sigemptyset(&signals)
-        for number in events + endings { sigaddset(&signals, number) }
+        for number in events + fatal { sigaddset(&signals, number) }
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    /// Whether SIGINT came since the last call of `discardInterruptions()`.
+    /// Whether SIGINT was received after the last call of `discardInterruptions()`.
     package static var isInterrupted: Bool { hasInterruption.load(ordering: .relaxed) }
 
-    /// Discards events that came before a statement.
+    /// Discards all events received so far.
     package func discardInterruptions() {
         while next() != nil {}
         hasInterruption.store(false, ordering: .relaxed)
@@ -93,13 +93,13 @@ package final class TerminalSignals: Sendable {
         while write(writeEnd, &byte, 1) < 0, errno == EINTR {}
     }
 
-    /// Restores the settings of the terminal that were found at the start.
+    /// Restores the settings that the terminal had at the start.
     package func restoreTerminal() {
         guard hasTerminalSettings.load(ordering: .acquiring) else { return }
         _ = tcsetattr(STDIN_FILENO, TCSADRAIN, terminalSettings)
     }
 
-    /// Whether the parent, such as `nohup`, has arranged that a signal is ignored.
+    /// Whether a signal is ignored, as `nohup` arranges for its child.
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)

@@ -14,7 +14,7 @@ import SheafStore
 extension Command {
     /// The command `sheaf shell`, and the shell that `sheaf PATH` and `sheaf` open.
     static let shell = Command(
-        name: "shell", summary: "type statements; also sheaf PATH, and sheaf alone",
+        name: "shell", summary: "run statements interactively; also sheaf PATH, or sheaf alone",
         operands: [], optionalOperands: ["PATH"],
         options: [
             Option(
@@ -23,37 +23,33 @@ extension Command {
             Option(
                 name: "file", value: "FILE", isRepeatable: true, letter: "f",
                 summary: "run the statements of FILE, then exit; - is standard input"),
-            Option(
-                name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "set the parameter :NAME"),
-            Option(
-                name: "mode", value: "MODE", words: ResultMode.names,
-                summary: "output mode: " + ResultMode.names.joined(separator: ", ")),
+            .argument, .mode(),
             Option(name: "keep-going", summary: "continue after an error of -c, -f or a pipe"),
             Option(name: "readonly", summary: "refuse statements that write"),
-            Option(name: "no-history", summary: "neither read nor write the file of the history"),
+            Option(name: "no-history", summary: "neither read nor write the history file"),
             .json, .color, .noColor, .noPager,
         ],
         details: """
             Without PATH the store is in memory and has sample data. A store that does not exist is
-            created by the first statement that writes. The shell only reads, at the newest commit,
-            and other processes can write, until a statement writes: from then on it has the store
-            open for writing, until .release or its end.
+            created by the first statement that writes. Until then the store is open for reading
+            only: each statement reads the newest commit, and other processes can write. The first
+            statement that writes opens it for writing, until .release or the end of the shell.
 
             Statements end with a semicolon; the last one of -c, -f or a pipe does not need it.
-            Lines that begin with a dot are commands of the shell: .help lists them. On a terminal
-            there are editing keys, a history, and completion with Tab; Ctrl-C cancels a statement
-            and Ctrl-D leaves. The history is in SHEAF_HISTORY, or in sheaf/history below
-            XDG_STATE_HOME, or in ~/.sheaf_history; an empty SHEAF_HISTORY turns it off.
+            Lines that begin with a dot are commands of the shell: .help lists them. On a terminal,
+            lines can be edited, Tab completes words, and the arrow keys recall earlier entries;
+            Ctrl-C cancels a statement and Ctrl-D exits. The history file is named by SHEAF_HISTORY,
+            else it is sheaf/history in XDG_STATE_HOME, else ~/.sheaf_history. With an empty
+            SHEAF_HISTORY there is no history file.
 
-            With -c or -f, or if standard input is no terminal, there is no prompt. The statements
+            With -c or -f, or if standard input is not a terminal, there is no prompt. Statements
             run in order until one fails: the exit code is then 64 for a syntax error or an invalid
             argument, and 1 otherwise. The modes and their JSON are those of 'sheaf query'.
             """,
         run: Shell.run)
 }
 
-/// The shell: statements from a terminal, the command line, files or a pipe.
+/// The shell, which runs statements from a terminal, the command line, files or a pipe.
 enum Shell {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -66,7 +62,7 @@ enum Shell {
         let parameters = try StatementInput.arguments(arguments.allValues("arg"))
         let signals = isScript ? nil : TerminalSignals()
         let store = try store(at: path, isReadOnly: isReadOnly, announces: !isScript, output)
-        // A path at which there is something else than a store is refused before any statement.
+        // A path that exists but is not a store is refused before any statement runs.
         if store.exists { _ = try store.reading() }
         guard store.exists || !isReadOnly else {
             throw .failed("there is no store at \(store.name.shortened)")
@@ -93,7 +89,7 @@ enum Shell {
             path: path, isReadOnly: isReadOnly, announces: announces, output)
     }
 
-    /// Runs the texts, then the files; without both, standard input.
+    /// Runs the texts, then the files; with neither, standard input.
     private static func runScripts(
         _ texts: [String], _ files: [String], keepsGoing: Bool, _ session: ShellSession
     ) throws(ToolError) -> ExitCode {
@@ -120,14 +116,14 @@ enum Shell {
         else { throw .failed("cannot use the terminal: \(String(cString: strerror(errno)))") }
         var input = ShellInput()
         greet(session)
-        if let complaint = editor.complaint {
-            session.output.print(note: TerminalText.visible(complaint))
+        if let message = editor.historyError {
+            session.output.print(note: TerminalText.visible(message))
         }
         editor.complete = { before, after in
             session.completion.completion(before, after, pending: input.pending, session)
         }
         var entry = ""
-        var complained = false
+        var hasReportedHistory = false
         try session.closingAtEnd { () throws(ToolError) in
             while !session.isEnded {
                 session.output.flush()
@@ -143,10 +139,10 @@ enum Shell {
                     let items = session.reporting { () throws(ToolError) in try input.add(text) }
                     if !input.hasPending {
                         if !entry.trimmingSpaces.isEmpty,
-                            let complaint = editor.remember(entry), !complained
+                            let message = editor.addToHistory(entry), !hasReportedHistory
                         {
-                            complained = true
-                            session.output.print(note: TerminalText.visible(complaint))
+                            hasReportedHistory = true
+                            session.output.print(note: TerminalText.visible(message))
                         }
                         entry = ""
                     }
@@ -165,7 +161,7 @@ enum Shell {
     }
 
     private static func greet(_ session: ShellSession) {
-        var lines = ["Sheaf \(SheafVersion.current). '.help' lists commands, Ctrl-D leaves."]
+        var lines = ["Sheaf \(SheafVersion.current). '.help' lists commands, Ctrl-D exits."]
         let store = session.store
         if store.path == nil {
             lines.append(
@@ -199,7 +195,7 @@ enum Shell {
 }
 
 extension ShellSession {
-    /// Runs `body`, prints its error, and returns nil if there is one.
+    /// Runs `body`; prints its error, if there is one, and then returns nil.
     func reporting<Value>(_ body: () throws(ToolError) -> Value) -> Value? {
         do throws(ToolError) { return try body() } catch {
             report(error)
@@ -219,7 +215,7 @@ extension ShellSession {
     ) throws(ToolError) -> Value {
         let value: Value
         do throws(ToolError) { value = try body() } catch {
-            // The first error is the one to report.
+            // Only the first error is reported.
             _ = try? store.close()
             output.flush()
             throw error
