@@ -8,7 +8,7 @@ import SheafBytes
     import Darwin
 #endif
 
-/// Another program, which has the terminal until it ends.
+/// The execution of other programs, each of which uses the terminal until it ends.
 enum ChildProcess {
     /// Runs this program with other arguments; returns its exit code.
     static func run(tool words: [String], _ session: ShellSession) throws(ToolError) -> Int32 {
@@ -20,7 +20,7 @@ enum ChildProcess {
 
     /// Runs a script of `/bin/sh`; returns its exit code, or 128 plus the number of a signal.
     ///
-    /// Until it ends, Ctrl-C is for the script alone.
+    /// Until it ends, Ctrl-C interrupts only the script.
     static func run(script: String, _ session: ShellSession) throws(ToolError) -> Int32 {
         session.output.flush()
         let status = system(script)

@@ -2,9 +2,9 @@ import Sheaf
 import SheafDocument
 import SheafStatements
 
-/// The documents of the scratch store.
+/// The sample data of the scratch store.
 enum SampleData {
-    /// Statements that a newcomer may try.
+    /// Statements suggested to new users.
     static let suggestions = [
         "SELECT make, color, mileage FROM cars WHERE mileage < 30000 ORDER BY mileage;",
         "SELECT color, COUNT(*) AS cars, AVG(mileage) AS average FROM cars GROUP BY color;",
@@ -32,10 +32,11 @@ enum SampleData {
 
     private static let makes = ["Volvo", "Fiat", "Tesla", "Ford", "Mazda", "Citroën"]
     private static let colors = ["blue", "red", "green", "white"]
+    private static let people = ["ann", "bob", "cai", "dee", "eve", "fay"]
     private static let cities = ["Oslo", "Berlin", "Lisbon", "Tallinn"]
 
     private static var owners: [Object] {
-        ["ann", "bob", "cai", "dee", "eve", "fay"].enumerated().map { index, name in
+        people.enumerated().map { index, name in
             [
                 "_id": .string(name),
                 "name": .string(name.prefix(1).uppercased() + name.dropFirst()),
@@ -60,7 +61,7 @@ enum SampleData {
                 ]),
             ]
             if index % 4 != 3 {
-                car["owner"] = .string(["ann", "bob", "cai", "dee", "eve", "fay"][index % 6])
+                car["owner"] = .string(people[index % people.count])
             }
             return car
         }

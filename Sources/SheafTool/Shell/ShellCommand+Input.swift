@@ -11,7 +11,7 @@ import SheafBytes
 
 /// Commands about the input and the shell itself.
 extension ShellCommand {
-    /// Maximum nesting of files that read files.
+    /// Maximum nesting of `.read`.
     private static let maximumReadDepth = 16
 
     static let inputCommands = [
@@ -38,7 +38,7 @@ extension ShellCommand {
             }),
         ShellCommand(
             name: ".system", aliases: [".shell"], arguments: "COMMAND",
-            summary: "run a command of the operating system", completion: .file,
+            summary: "run a command with /bin/sh", completion: .file,
             run: { (words, session) throws(ToolError) in
                 guard !words.text.isEmpty else { throw .usage("usage: .system COMMAND") }
                 let code = try ChildProcess.run(script: words.text, session)
@@ -51,7 +51,7 @@ extension ShellCommand {
                 settings(of: session)
             }),
         ShellCommand(
-            name: ".quit", aliases: [".exit"], summary: "leave the shell",
+            name: ".quit", aliases: [".exit"], summary: "exit the shell",
             run: { (words, session) throws(ToolError) in
                 try words.none()
                 session.isEnded = true
@@ -80,7 +80,8 @@ extension ShellCommand {
 
     private static func read(_ path: String, _ session: ShellSession) throws(ToolError) {
         guard session.readDepth < maximumReadDepth else {
-            throw .failed("files read each other more than \(maximumReadDepth) times: \(path)")
+            throw .failed(
+                ".read is nested more than \(maximumReadDepth) times: \(path.shortened)")
         }
         session.readDepth += 1
         defer { session.readDepth -= 1 }

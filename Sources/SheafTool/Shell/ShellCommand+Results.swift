@@ -105,26 +105,43 @@ extension ShellCommand {
 }
 
 extension ShellSession {
-    /// Sends results to a file, or to standard output again if there is no path.
+    /// Writes results to a file, or to standard output again if there is no path.
     func redirect(to path: String?) throws(ToolError) {
-        try output.finish()
+        // Data of earlier statements must not follow the truncation of the same file.
+        output.flush()
+        // The file is opened first: if that fails, the output stays as it is.
+        let file = try path.map { (path) throws(ToolError) in try Self.create(path) }
+        defer { if let file { close(file) } }
+        var failure: ToolError?
+        do throws(ToolError) { try output.finish() } catch { failure = error }
         if let saved = standardOutput {
             dup2(saved, STDOUT_FILENO)
             close(saved)
             standardOutput = nil
         }
-        guard let path else { return try replaceOutput() }
+        if let file, failure == nil {
+            let saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+            guard saved >= 0 else {
+                throw .failed(
+                    "cannot keep standard output open: \(String(cString: strerror(errno)))")
+            }
+            standardOutput = saved
+            dup2(file, STDOUT_FILENO)
+        }
+        try replaceOutput()
+        if let failure { throw failure }
+    }
+
+    /// Creates a file, or truncates it, and opens it.
+    private static func create(_ path: String) throws(ToolError) -> Int32 {
         let file = creat(path, 0o666)
         guard file >= 0 else {
             throw .failed("cannot write \(path.shortened): \(String(cString: strerror(errno)))")
         }
-        standardOutput = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-        dup2(file, STDOUT_FILENO)
-        close(file)
-        try replaceOutput()
+        return file
     }
 
-    /// Creates the output for what standard output is now.
+    /// Creates an output for the current standard output.
     private func replaceOutput() throws(ToolError) {
         output = Output()
         try output.apply(arguments)

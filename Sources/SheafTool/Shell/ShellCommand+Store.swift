@@ -29,10 +29,11 @@ extension ShellCommand {
                 try session.open(try words.optional())
             }),
         ShellCommand(
-            name: ".release", summary: "close the store for writing, so that others can write",
+            name: ".release", summary: "close the store, so that other processes can write to it",
             details: """
-                The first statement that writes opens the store for writing, and other processes
-                can then only read it. The next statement that writes opens it again.
+                The first statement that writes opens the store for writing; from then on other
+                processes can only read it. After .release, the next statement that writes opens it
+                for writing again.
                 """,
             run: { (words, session) throws(ToolError) in
                 try words.none()
@@ -63,7 +64,7 @@ extension ShellCommand {
     static let catalogCommands = [
         ShellCommand(
             name: ".collections", aliases: [".tables"],
-            summary: "list the collections and their numbers of documents",
+            summary: "list the collections with their document counts",
             run: { (words, session) throws(ToolError) in
                 try words.none()
                 try session.run(
@@ -96,7 +97,7 @@ extension ShellCommand {
         _ name: String?, _ session: ShellSession
     ) throws(ToolError) {
         let store = try session.store.reading()
-        let names = try chosen(name, in: store, session)
+        let names = try collections(name, in: store, session)
         var rows: [Object] = []
         var partial: [String] = []
         for collection in names {
@@ -142,7 +143,8 @@ extension ShellCommand {
         return count
     }
 
-    private static func chosen(
+    /// Returns the named collection, or all if there is no name; throws if it does not exist.
+    private static func collections(
         _ name: String?, in store: Store, _ session: ShellSession
     ) throws(ToolError) -> [String] {
         let known = session.completion.collections(of: store)
@@ -157,7 +159,7 @@ extension ShellCommand {
 
     private static func indexes(_ name: String?, _ session: ShellSession) throws(ToolError) {
         let store = try session.store.reading()
-        let collections = try chosen(name, in: store, session)
+        let collections = try collections(name, in: store, session)
         let snapshot = store.queries.snapshot()
         var rows: [Object] = []
         for collection in collections {
@@ -178,19 +180,20 @@ extension ShellCommand {
 }
 
 extension ShellSession {
-    /// Closes the store, and opens the one at a path, or a scratch store.
+    /// Closes the store, and opens the one at a path, or else a scratch store.
     func open(_ path: String?) throws(ToolError) {
         let next: ShellStore
         if let path {
             next = ShellStore(
                 path: path, isReadOnly: store.isReadOnly, announces: isInteractive, output)
-            // A path at which there is something else is refused before the old store is closed.
+            // A path that exists but is not a store is refused before the current store is closed.
             if next.exists { _ = try next.reading() }
         } else {
             next = ShellStore(memory: try SampleData.store(), output)
         }
         try store.close()
         store = next
+        completion = ShellCompletion()
         guard next.exists else {
             return output.print(
                 note: "\(next.name.shortened) does not exist yet; "

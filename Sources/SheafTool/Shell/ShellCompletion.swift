@@ -9,7 +9,7 @@ import SheafStore
 
 /// The completion of words by the Tab key.
 final class ShellCompletion {
-    /// The number of documents that are searched for fields.
+    /// Maximum number of documents that are read to find the fields of a collection.
     ///
     /// Each may be in another record, whose checksum is verified when it is first read.
     private static let sampleCount = 64
@@ -30,7 +30,9 @@ final class ShellCompletion {
         return Set(words.filter { $0 == $0.uppercased() }).sorted()
     }()
 
-    /// Returns what may be inserted between two texts of a line, after lines of a statement.
+    /// Returns the candidates for insertion between two texts of a line.
+    ///
+    /// `pending` has the earlier lines of the statement.
     func completion(
         _ before: String, _ after: String, pending: String, _ session: ShellSession
     ) -> LineCompletion {
@@ -41,6 +43,7 @@ final class ShellCompletion {
         return command(before, after, in: store)
     }
 
+    /// Returns the candidates for insertion in a statement.
     func statement(
         _ before: String, _ after: String, pending: String, in store: Store?
     ) -> LineCompletion {
@@ -69,7 +72,7 @@ final class ShellCompletion {
         let aliases = context.sources.compactMap(\.alias)
         let names = (fields + aliases).map { name($0, context) }
         guard !context.isQuoted else { return matching(context.prefix, names, isQuoted: true) }
-        // Without a letter there would be hundreds of words; fields are the likely ones.
+        // Hundreds of words match an empty prefix, so only the names are offered.
         if context.prefix.isEmpty, !names.isEmpty { return matching("", names) }
         let isUpper = Self.isUpper(context.prefix)
         let functions = Self.functions.map { function in
@@ -96,7 +99,7 @@ final class ShellCompletion {
         matching(prefix, Self.cased(words, prefix).map { .init($0) })
     }
 
-    /// Keywords are completed in the case in which they were begun.
+    /// Returns keywords in the case of the typed prefix.
     private static func cased(_ words: [String], _ prefix: String) -> [String] {
         prefix.isEmpty || isUpper(prefix) ? words : words.map { $0.lowercased() }
     }
@@ -112,14 +115,14 @@ final class ShellCompletion {
         let wanted = prefix.lowercased()
         var seen: Set<String> = []
         let found = candidates.filter { candidate in
-            // A name that needs backticks is found by its letters.
+            // A name that needs backticks is also found without them.
             let text = candidate.text.lowercased()
             let isMatch =
                 text.hasPrefix(wanted)
                 || (!isQuoted && text.hasPrefix("`") && text.dropFirst().hasPrefix(wanted))
             return isMatch && seen.insert(candidate.text).inserted
         }
-        // Letters in the typed case are preferred, if there are any.
+        // Candidates in the typed case are preferred, if there are any.
         let exact = found.filter { $0.text.hasPrefix(prefix) }
         return LineCompletion(
             replacing: prefix.unicodeScalars.count, exact.isEmpty ? found : exact)
@@ -161,7 +164,7 @@ final class ShellCompletion {
         let commit = Int64(clamping: store.queries.snapshot().log.commit)
         if commit != sampleCommit { (samples, sampleCommit) = ([:], commit) }
         if let known = samples[collection] { return known }
-        // A statement about a collection that cannot be read has its own error.
+        // A collection that cannot be read causes an error when the statement runs.
         let sample = try? FieldSample(first: Self.sampleCount, of: collection, in: store)
         samples[collection] = sample
         return sample

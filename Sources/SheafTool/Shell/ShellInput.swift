@@ -85,7 +85,7 @@ struct ShellInput {
         pending = ""
     }
 
-    /// Returns a dot command, or a word that other shells know without a dot.
+    /// Returns the dot command of a line, which may be a word of other shells such as `exit`.
     private static func command(_ line: String) -> String? {
         let text = line.trimmingSpaces
         if text.hasPrefix(".") { return text }

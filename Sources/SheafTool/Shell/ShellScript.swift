@@ -9,7 +9,7 @@ import SheafQuery
     import Darwin
 #endif
 
-/// The execution of statements that no user types.
+/// The execution of statements from the command line, files and pipes.
 enum ShellScript {
     /// The name of standard input in messages.
     private static let standardInput = "standard input"

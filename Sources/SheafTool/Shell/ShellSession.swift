@@ -9,14 +9,14 @@ import SheafSystem
 
 /// The state of a shell: its store, its settings, and the execution of statements.
 final class ShellSession {
-    /// A statement that is put in front of others.
+    /// A keyword that the shell inserts before statements.
     enum Prefix: String {
         case explain = "EXPLAIN"
         case profile = "PROFILE"
     }
 
     let signals: TerminalSignals?
-    /// Whether a user types the input.
+    /// Whether the input comes from a terminal.
     let isInteractive: Bool
     var store: ShellStore
     var output: Output
@@ -27,13 +27,13 @@ final class ShellSession {
     var prefix: Prefix?
     /// Values of parameters, by name.
     var parameters: [String: Value] = [:]
-    /// Whether a command has ended the shell.
+    /// Whether the shell must exit before the next statement.
     var isEnded = false
-    /// The number of files that are being read, each by a command of the one before.
+    /// The current nesting of `.read`.
     var readDepth = 0
-    /// The descriptor of the terminal or pipe, while the output goes to a file.
+    /// The descriptor of the original standard output, while results are written to a file.
     var standardOutput: Int32?
-    let completion = ShellCompletion()
+    var completion = ShellCompletion()
 
     init(
         _ store: ShellStore, mode: ResultMode, signals: TerminalSignals? = nil,
@@ -49,13 +49,13 @@ final class ShellSession {
 
     /// Runs a statement or dot command.
     func run(_ item: ShellInput.Item) throws(ToolError) {
-        // Ctrl-C right after the line was entered is kept for the statement.
+        // Signals are not discarded here: Ctrl-C after the line was entered cancels the statement.
         switch item {
         case .statement(let text, line: _): try run(statement: text, prefix)
         case .command(let text, line: _): try ShellCommand.run(text, self)
         }
         output.flush()
-        // Without a reader, the remaining statements have no purpose.
+        // Without a reader of the output, the remaining statements are skipped.
         if !isInteractive, output.isClosed { isEnded = true }
     }
 
@@ -73,7 +73,7 @@ final class ShellSession {
         timer.lap("open")
         try show(statement, text, on: target, &timer)
         if case .configuring = statement.kind {
-            store.remember(setting: text, QueryArguments(parameters))
+            store.record(setting: text, QueryArguments(parameters))
         }
         if isTiming {
             output.flush()
@@ -81,7 +81,7 @@ final class ShellSession {
         }
     }
 
-    /// Parses a statement; an open store remembers it for its execution.
+    /// Parses a statement; an open store caches it for its execution.
     private func parse(_ text: String) throws(ToolError) -> Statement {
         try onStatement { () throws(StoreError) in
             guard let store = store.current else { return try Parser.parse(text) }
@@ -89,7 +89,7 @@ final class ShellSession {
         }
     }
 
-    /// Executes a statement and prints its result; the only place that does so.
+    /// Executes a statement and prints its result or its plan.
     private func show(
         _ statement: Statement, _ text: String, on target: Store, _ timer: inout QueryTimer
     ) throws(ToolError) {
@@ -144,7 +144,9 @@ final class ShellSession {
         }
     }
 
-    /// Returns the error of Ctrl-C, which the terminal has echoed on the current line.
+    /// Returns the error of a statement that Ctrl-C has canceled.
+    ///
+    /// The terminal has echoed Ctrl-C on the current line, so that line is ended first.
     private func interruption(_ message: String) -> ToolError {
         if isInteractive, output.isTerminal { output.write("") }
         return .failed(message)
@@ -180,7 +182,7 @@ final class ShellSession {
         }
     }
 
-    /// Prints rows that no statement returned.
+    /// Prints rows that are not the result of a statement.
     func print(_ rows: [Object], columns: [String]) throws(ToolError) {
         let rows = ResultRows(rows, columns: columns)
         try onStatement { () throws(StoreError) in

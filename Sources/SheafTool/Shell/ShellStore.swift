@@ -15,8 +15,8 @@ import SheafStore
 
 /// The store of a shell.
 ///
-/// At a path it is read without a lock, until the first statement that writes. From then on it is
-/// open for writing, until it is released.
+/// A store at a path is open for reading, without a lock, until the first statement that writes.
+/// From then on it is open for writing, until it is released.
 final class ShellStore {
     private enum State {
         case closed
@@ -28,11 +28,11 @@ final class ShellStore {
     /// The directory; nil for a store in memory.
     let path: String?
     let isReadOnly: Bool
-    /// Whether a message says that the store was opened for writing.
+    /// Whether a note reports that the store was opened for writing.
     private let announces: Bool
     var output: Output
     private var state = State.closed
-    /// Statements that changed parameters, which a store opened later must have, too.
+    /// Statements that set system parameters, which are repeated when the store is opened again.
     private var settings: [(text: String, arguments: QueryArguments)] = []
 
     /// Creates a store at a path, which is opened when a statement needs it.
@@ -52,7 +52,7 @@ final class ShellStore {
         state = .memory(store)
     }
 
-    /// Whether there is something at the path; an empty directory is nothing.
+    /// Whether the path exists and is not an empty directory; true in memory.
     var exists: Bool {
         guard let path else { return true }
         guard access(path, F_OK) == 0 else { return false }
@@ -83,7 +83,7 @@ final class ShellStore {
         }
     }
 
-    /// Returns the store as of the last statement, if it is open.
+    /// The store at the commit of the last statement; nil if it is not open.
     var current: Store? {
         switch state {
         case .memory(let store), .reading(let store), .writing(let store): store
@@ -91,8 +91,13 @@ final class ShellStore {
         }
     }
 
+    private func requiredPath() throws(ToolError) -> String {
+        guard let path else { throw .failed("the scratch store is closed") }
+        return path
+    }
+
     private func openForReading() throws(ToolError) -> Store {
-        let path = path ?? ""
+        let path = try requiredPath()
         guard exists else {
             throw .failed(
                 "there is no store at \(path.shortened(to: ErrorText.limit)) yet"
@@ -115,7 +120,7 @@ final class ShellStore {
     }
 
     private func openForWriting() throws(ToolError) -> Store {
-        let path = path ?? ""
+        let path = try requiredPath()
         guard !isReadOnly else {
             throw .failed("the shell only reads, because it was started with --readonly")
         }
@@ -150,11 +155,11 @@ final class ShellStore {
     private func closeReader() {
         guard case .reading(let store) = state else { return }
         state = .closed
-        // Nothing can be lost by closing a reader.
+        // A reader has nothing to write, so an error of closing it has no effect.
         _ = try? waitFor { try await store.close() }
     }
 
-    /// Closes a store that is open for writing; returns false if it is not.
+    /// Closes the store if it is open for writing; returns whether it was.
     @discardableResult
     func release() throws(ToolError) -> Bool {
         guard case .writing(let store) = state else { return false }
@@ -173,8 +178,8 @@ final class ShellStore {
         try release()
     }
 
-    /// Remembers a statement that changed a parameter of the store.
-    func remember(setting text: String, _ arguments: QueryArguments) {
+    /// Records a statement that set a system parameter of the store.
+    func record(setting text: String, _ arguments: QueryArguments) {
         guard path != nil else { return }
         settings.append((text, arguments))
     }

@@ -4,7 +4,7 @@ import SheafBytes
 struct ShellWords {
     /// The text after the name of the command.
     let text: String
-    /// The words of the text; quotes hold a word together.
+    /// The words of the text, divided at spaces outside of quotes.
     let words: [String]
     private let usage: String
 
@@ -14,7 +14,7 @@ struct ShellWords {
         words = try Self.split(text)
     }
 
-    /// Creates the only argument of a command, a statement.
+    /// Creates the arguments of a command whose only argument is a statement.
     init(statement text: String, usage: String) {
         self.text = text
         self.usage = usage
@@ -23,7 +23,7 @@ struct ShellWords {
 
     /// Returns the only word, or nil if there is none.
     func optional() throws(ToolError) -> String? {
-        try refuse(from: 1)
+        try check(atMost: 1)
         return words.first
     }
 
@@ -33,9 +33,9 @@ struct ShellWords {
         return word
     }
 
-    /// Throws if there are words.
+    /// Throws if there are any words.
     func none() throws(ToolError) {
-        try refuse(from: 0)
+        try check(atMost: 0)
     }
 
     /// Returns the word `on` or `off` as a Boolean; nil if there are no words.
@@ -48,7 +48,7 @@ struct ShellWords {
         }
     }
 
-    private func refuse(from count: Int) throws(ToolError) {
+    private func check(atMost count: Int) throws(ToolError) {
         guard words.count <= count else {
             throw .usage("unexpected argument '\(words[count].shortened)'; usage: \(usage)")
         }
