@@ -25,7 +25,7 @@ import Testing
         ("SELECT 'a", .nothing), ("SELECT 'a' /* b", .nothing), ("SELECT :co", .nothing),
         ("SELECT 12", .nothing), ("SELECT 'a'", .nothing),
     ])
-    func `the position says which words are valid`(
+    func `the position determines which words are valid`(
         before: String, expectation: CompletionContext.Expectation
     ) {
         #expect(context(before).expectation == expectation)

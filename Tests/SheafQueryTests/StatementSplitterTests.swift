@@ -34,8 +34,14 @@ import Testing
         #expect(StatementSplitter("SELECT 1; " + text).isRestEmpty)
     }
 
-    @Test func `an unfinished comment is no empty rest`() {
+    @Test func `the rest is not empty within a comment`() {
         #expect(!StatementSplitter("/* a").isRestEmpty)
+    }
+
+    @Test func `a semicolon ends the brackets of its statement`() {
+        let splitter = StatementSplitter("SELECT (1; SELECT 2")
+        #expect(splitter.statements.map(\.text) == ["SELECT (1;"])
+        #expect(splitter.openDelimiter == nil && splitter.rest.text == "SELECT 2")
     }
 
     @Test func `invalid tokens neither end a statement nor the text`() {
@@ -44,7 +50,7 @@ import Testing
         #expect(splitter.statements.count == 2)
     }
 
-    @Test func `statements divided at random places are found again`() {
+    @Test func `texts of random pieces are divided into their statements`() {
         let seed: UInt64 = 20
         print("seed \(seed)")
         var random = SeededRandom(seed: seed)
@@ -55,7 +61,7 @@ import Testing
             let text = (0..<random.below(12)).map { _ in pieces[random.below(pieces.count)] }
                 .joined(separator: " ")
             let splitter = StatementSplitter(text)
-            // Each statement is found in the text, and has exactly the one semicolon that ends it.
+            // Each statement is a part of the text, and has no semicolon that ends another one.
             for statement in splitter.statements {
                 #expect(text.contains(statement.text), "\(text)")
                 let inner = StatementSplitter(String(statement.text.dropLast()))

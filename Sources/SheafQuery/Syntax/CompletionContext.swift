@@ -8,7 +8,7 @@ package struct CompletionContext: Equatable, Sendable {
         case collection(isReading: Bool)
         /// A name after `system:`.
         case systemCollection
-        /// A field below a path of fields; the first name may be that of a collection or an alias.
+        /// A field within the object at a path, whose first name may be a collection or an alias.
         case field(of: [String])
         /// A keyword, field or function.
         case expression
@@ -36,7 +36,7 @@ package struct CompletionContext: Equatable, Sendable {
     /// The collections of the statement, also those after the position.
     package private(set) var sources: [Source] = []
 
-    /// Examines a statement that consists of two texts, between which the position lies.
+    /// Creates the context of the position between two texts.
     package init(before: String, after: String) {
         let statement = StatementSplitter(before).rest.text
         let hasSpace = before.utf8.last.map { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 } ?? true
@@ -45,7 +45,7 @@ package struct CompletionContext: Equatable, Sendable {
         let rest = next.statements.first?.text ?? next.rest.text
         let (words, openDelimiter) = Self.words(tail)
         examine(words, openDelimiter, tail, endsWord: !hasSpace)
-        // The word at the position is no alias yet.
+        // The word at the position is not an alias yet.
         let known = String(tail.unicodeScalars.dropLast(prefix.unicodeScalars.count))
         sources = Self.sources(of: Self.words(known + " " + rest).words)
     }

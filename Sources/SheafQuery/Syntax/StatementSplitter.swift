@@ -1,4 +1,4 @@
-/// The delimiter of an unfinished string, name, comment or bracket.
+/// The opening delimiter of an unfinished string, name, comment or bracket.
 package enum OpenDelimiter: String, Sendable {
     case apostrophe = "'"
     case quote = "\""
@@ -15,7 +15,7 @@ package struct StatementSplitter: Equatable, Sendable {
     package struct Piece: Equatable, Sendable {
         /// The statement, with its semicolon and without the space around it.
         package let text: String
-        /// The number of line feeds that precede the statement.
+        /// The number of line feeds before the statement.
         package let precedingLines: Int
     }
 
@@ -23,9 +23,9 @@ package struct StatementSplitter: Equatable, Sendable {
     package private(set) var statements: [Piece] = []
     /// The text after the last semicolon.
     package private(set) var rest = Piece(text: "", precedingLines: 0)
-    /// Whether the rest has only spaces and comments.
+    /// Whether the rest consists of spaces and complete comments.
     package private(set) var isRestEmpty = true
-    /// The delimiter within which the rest ends, or nil.
+    /// The innermost delimiter that is still open at the end of the text, or nil.
     package private(set) var openDelimiter: OpenDelimiter?
 
     private var brackets: [OpenDelimiter] = []
@@ -34,7 +34,7 @@ package struct StatementSplitter: Equatable, Sendable {
     /// The end of the previous statement.
     private var end = 0
 
-    /// Divides a text; invalid tokens are parts of their statements.
+    /// Divides a text; invalid tokens belong to the statement around them.
     package init(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -52,7 +52,7 @@ package struct StatementSplitter: Equatable, Sendable {
         let before = lexer.offset
         guard let token = try? lexer.next() else {
             guard lexer.openDelimiter == nil else { return false }
-            // The lexer stays at some invalid characters.
+            // The lexer does not advance past some invalid characters.
             lexer.offset = max(lexer.offset, before + 1)
             start = start ?? before
             return lexer.offset < lexer.text.count

@@ -45,7 +45,7 @@ import Testing
         #expect(try shell.enter(".indexes cars").contains("note: there are no indexes"))
     }
 
-    @Test func `the fields of a large collection come from a sample, which is said`() throws {
+    @Test func `the fields of a large collection come from a sample, as a note reports`() throws {
         let shell = try shell()
         let numbers = (0..<1_500).map { "({'_id': \($0), \($0 < 750 ? "'early'" : "'late'"): 1})" }
         let file = shell.directory.path("file")
@@ -58,7 +58,7 @@ import Testing
         #expect(fields.contains("early") && fields.contains("late") && fields.contains("50 %"))
     }
 
-    @Test func `modes, the timer and plans are switched`() throws {
+    @Test func `commands switch the mode, the timer and plans`() throws {
         let shell = try shell()
         let statement = "SELECT make FROM cars LIMIT 1;"
         try shell.enter(".mode jsonl")
@@ -68,6 +68,7 @@ import Testing
         try shell.enter(".timer on")
         #expect(try shell.enter(statement).contains("plan and run "))
         try shell.enter(".timer off")
+        #expect(try !shell.enter(statement).contains("plan and run "))
         #expect(try shell.enter(".timer of").contains("expected on or off, not 'of'"))
         try shell.enter(".mode box")
         try shell.enter(".explain on")
@@ -81,7 +82,7 @@ import Testing
         #expect(settings.contains("explain  off") && settings.contains("the scratch store"))
     }
 
-    @Test func `parameters have values`() throws {
+    @Test func `.params sets, prints and removes the values of parameters`() throws {
         let shell = try shell()
         let statement = "SELECT COUNT(*) AS n FROM cars WHERE color = :color;"
         #expect(try shell.enter(statement).contains("color"))
@@ -89,6 +90,12 @@ import Testing
         #expect(try shell.enter(statement).contains("6"))
         #expect(try shell.enter(".params").contains("\"blue\""))
         #expect(try shell.enter(".params color blue").contains("is not valid JSON"))
+        try shell.enter(".params :color \"red\"")
+        let replaced = try shell.enter(".params")
+        #expect(replaced.contains("\"red\"") && !replaced.contains("\"blue\""), "\(replaced)")
+        try shell.enter(".params color")
+        #expect(try shell.enter(".params").contains("no parameter has a value"))
+        try shell.enter(".params color 1")
         try shell.enter(".params clear")
         #expect(try shell.enter(".params").contains("no parameter has a value"))
         #expect(try shell.enter(".params color").contains("has no value"))
@@ -100,7 +107,7 @@ import Testing
         #expect(try shell.enter(".subscriptions").contains("this shell runs no peer"))
     }
 
-    @Test func `the working directory and programs`() throws {
+    @Test func `.cd changes the directory in which .system runs programs`() throws {
         let shell = try shell()
         try shell.enter(".cd '\(shell.directory.path(""))'")
         #expect(try shell.enter(".system pwd").contains(shell.directory.path("").dropLast()))
@@ -111,7 +118,7 @@ import Testing
 
     // MARK: Errors
 
-    @Test func `an error marks its place, and names the help of the shell`() throws {
+    @Test func `a caret marks the position of an error, whose help is named`() throws {
         let shell = try shell()
         let lines = try shell.enter("SELECT * FRM cars;").split(separator: "\n").map(String.init)
         let line = try #require(lines.firstIndex { $0.contains("SELECT * FRM cars") })
@@ -135,7 +142,7 @@ import Testing
         #expect(try shell.enter("SELECT 'after' AS x FROM system:dual;").contains("│ after"))
     }
 
-    @Test func `a misspelled command is corrected, and an argument too many is refused`() throws {
+    @Test func `a misspelled command gets a suggestion, and an extra argument is refused`() throws {
         let shell = try shell()
         #expect(
             try shell.enter(".colections").contains(

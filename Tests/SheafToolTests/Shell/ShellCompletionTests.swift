@@ -23,6 +23,11 @@ import Testing
             ".explain SELECT * FROM ca\t",
             ".explain SELECT * FROM cars"
         ), ("EXPLAIN SEL\t", "EXPLAIN SELECT"),
+        (".import cars f.txt --for\t", ".import cars f.txt --format"),
+        (".import cars f.txt --format c\t", ".import cars f.txt --format csv"),
+        (".import cars f.txt --format=c\t", ".import cars f.txt --format=csv"),
+        (".export cars --format mark\t", ".export cars --format markdown"),
+        (".import ow\t", ".import owners"), (".watch --mo\t", ".watch --mode"),
     ])
     func `Tab completes the word`(keys: String, line: String) throws {
         let shell = try ShellScene(columns: 100)
@@ -81,7 +86,15 @@ import Testing
         #expect(try shell.enter("").contains("three"))
     }
 
-    @Test func `completion knows new fields and collections`() throws {
+    @Test func `Tab lists the values of an option`() throws {
+        let shell = try ShellScene()
+        let line = ".import cars f.txt --format "
+        try shell.type(line, showing: "sheaf> " + line)
+        shell.run.type("\t")
+        try shell.wait(showing: "jsonl   json    csv     sqlite")
+    }
+
+    @Test func `completion offers new fields and collections`() throws {
         let shell = try ShellScene()
         try shell.enter("INSERT INTO fresh DOCUMENTS ({'_id': 1, 'first_name': 2});")
         try shell.type("SELECT * FROM fre\t", showing: "sheaf> SELECT * FROM fresh")
@@ -91,5 +104,20 @@ import Testing
         try shell.type(
             "SELECT * FROM fresh WHERE last\t",
             showing: "sheaf> SELECT * FROM fresh WHERE last_name")
+    }
+
+    @Test func `completion offers the fields of the store that .open has opened`() throws {
+        let directory = TemporaryDirectory()
+        for name in ["a", "b"] {
+            let insert = "INSERT INTO t DOCUMENTS ({'_id': 1, 'field_\(name)': 2})"
+            #expect(try ToolRun([directory.path(name), "-c", insert]).status == 0)
+        }
+        let shell = try ShellScene([directory.path("a")], in: directory, columns: 160)
+        for name in ["a", "b"] {
+            try shell.enter(".open \(directory.path(name))")
+            let line = "SELECT * FROM t WHERE field_\(name)"
+            try shell.type(String(line.dropLast(2)) + "\t", showing: "sheaf> " + line)
+            try shell.type("\u{15}", showing: "sheaf>")
+        }
     }
 }

@@ -26,7 +26,7 @@ import Testing
         #expect(try shell.enter("SELECT COUNT(*) AS n FROM cars;").contains("24"))
     }
 
-    @Test func `Ctrl-C on an empty line does not leave`() throws {
+    @Test func `Ctrl-C on an empty line does not exit the shell`() throws {
         let shell = try ShellScene()
         for _ in 0..<3 {
             let row = shell.screen.row
@@ -68,12 +68,12 @@ import Testing
         return try ShellScene([directory.path("million.sheaf")] + words)
     }
 
-    /// A statement that visits every document, and takes long for each.
+    /// A statement that evaluates slow functions for each document.
     private let scan = """
         SELECT COUNT(*) AS n FROM t WHERE upper(CAST(n AS STRING)) LIKE '%x%' OR n * 2 = -1;
         """
 
-    @Test func `Ctrl-C cancels a scan of a million documents soon`() throws {
+    @Test func `Ctrl-C cancels a scan of a million documents within two seconds`() throws {
         let shell = try shell()
         #expect(try shell.enter("SELECT COUNT(*) AS n FROM t;").contains("1000000"))
         for _ in 0..<3 {

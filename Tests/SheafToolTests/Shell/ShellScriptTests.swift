@@ -22,7 +22,7 @@ import Testing
         #expect(run.errors.isEmpty, "\(run.errors)")
     }
 
-    @Test func `nothing to run is no error`() throws {
+    @Test func `an empty text succeeds and creates no store`() throws {
         let (run, directory) = try run("\"$0\" new.sheaf -c ''")
         #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty, "\(run.errors)")
         #expect(!FileManager.default.fileExists(atPath: directory.path("new.sheaf")))
@@ -65,6 +65,27 @@ import Testing
         }
     }
 
+    @Test func `an error has the line on which its statement begins`() throws {
+        let (run, _) = try run(
+            """
+            printf '%s\\n' "SELECT 1 AS x" "FROM system:dual; SELEC" "2;" > file
+            "$0" -f file
+            """)
+        #expect(run.status == 64 && run.errors.contains("file:2: "), "\(run.errors)")
+    }
+
+    @Test func `with --keep-going the first error determines the exit code`() throws {
+        let missing = "SELECT * FROM"
+        let twice = "CREATE INDEX i ON t (n); CREATE INDEX i ON t (m);"
+        for (calls, status) in [
+            ("-c \"\(missing)\" -c \"\(twice)\"", 64), ("-c \"\(twice)\" -c \"\(missing)\"", 1),
+            ("-c \"\(missing); \(twice)\" -c ''", 64), ("-c \"\(twice) \(missing);\" -c ''", 1),
+        ] {
+            let (run, _) = try run("\"$0\" s.sheaf --keep-going \(calls)")
+            #expect(run.status == Int32(status), "\(calls): \(run.errors)")
+        }
+    }
+
     @Test func `with --keep-going an error ends only its statement`() throws {
         let (run, _) = try run(
             "\"$0\" s.sheaf --keep-going -c \"SELEC 1; \(insert) SELECT n FROM t\" --mode jsonl")
@@ -74,7 +95,7 @@ import Testing
             "\(run.errors)")
     }
 
-    @Test func `an error has a caret under its place`() throws {
+    @Test func `a caret marks the position of an error`() throws {
         let (run, _) = try run("\"$0\" s.sheaf -c \"\(insert) SELECT * FRM t\"")
         #expect(run.status == 64)
         let lines = run.errors.split(separator: "\n").map(String.init)
@@ -82,6 +103,13 @@ import Testing
         let caret = try #require(lines[line + 1].firstIndex(of: "^"))
         #expect(lines[line][caret...].hasPrefix("FRM"))
         #expect(run.errors.contains("see: sheaf help "))
+    }
+
+    @Test func `a caret is aligned with text after wide characters`() throws {
+        let (run, _) = try run("\"$0\" -c \"SELECT '日本' AS x FRM t\"")
+        // Each of the two characters has two columns.
+        let mark = String(repeating: " ", count: 2 + "SELECT '日本' AS x ".count + 2) + "^^^"
+        #expect(run.errors.split(separator: "\n").contains { $0 == mark }, "\(run.errors)")
     }
 
     @Test func `the scratch store answers statements, too`() throws {
@@ -111,7 +139,8 @@ import Testing
         #expect(run.status == 64 && run.errors.contains("unterminated string"), "\(run.errors)")
     }
 
-    @Test func `a path never shadows a command, and a misspelled command is corrected`() throws {
+    @Test func `a path never shadows a command, and a misspelled command gets a suggestion`() throws
+    {
         for (call, message) in [
             ("mkdir log; \"$0\" log", "missing PATH"), ("\"$0\" verfiy", "did you mean 'verify'?"),
             ("\"$0\" qurey x", "did you mean 'query'?"),
@@ -127,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a path with something else than a store is refused`() throws {
+    @Test func `a path that is not a store is refused`() throws {
         let (run, _) = try run("echo text > file; \"$0\" ./file -c 'SELECT 1 FROM system:dual'")
         #expect(run.status == 1 && run.errors.contains("file"), "\(run.errors)")
     }
@@ -144,7 +173,7 @@ import Testing
         #expect(only.status == 1 && only.errors.contains("--readonly"), "\(only.errors)")
     }
 
-    @Test func `the output goes to a file and back`() throws {
+    @Test func `.output writes results to a file, and then to standard output again`() throws {
         let (run, directory) = try run(
             """
             "$0" --mode jsonl <<'END'
@@ -159,9 +188,28 @@ import Testing
             try String(contentsOfFile: directory.path("results"), encoding: .utf8) == "{\"a\":1}\n")
     }
 
-    @Test func `files that read each other end`() throws {
+    @Test func `a file that .output cannot create leaves the output as it is`() throws {
+        let (run, directory) = try run(
+            """
+            "$0" --mode jsonl --keep-going <<'END'
+            .output results
+            SELECT 1 AS a FROM system:dual;
+            .output missing/file
+            SELECT 2 AS b FROM system:dual;
+            .output
+            SELECT 3 AS c FROM system:dual;
+            END
+            """)
+        #expect(run.status == 1 && run.text == "{\"c\":3}\n", "\(run.errors)")
+        #expect(run.errors.contains("cannot write missing/file: No such file or directory"))
+        #expect(
+            try String(contentsOfFile: directory.path("results"), encoding: .utf8)
+                == "{\"a\":1}\n{\"b\":2}\n")
+    }
+
+    @Test func `the nesting of .read is limited`() throws {
         let (run, _) = try run("echo '.read loop' > loop; \"$0\" -f loop")
-        #expect(run.status == 1 && run.errors.contains("files read each other more than 16 times"))
+        #expect(run.status == 1 && run.errors.contains(".read is nested more than 16 times: loop"))
     }
 
     @Test func `a closed pipe ends the run`() throws {

@@ -35,7 +35,7 @@ import Testing
         #expect(try reader.enter(read).contains("│ 6 │"))
     }
 
-    @Test func `a store in use names the process, and .release makes it free`() throws {
+    @Test func `the error for a store in use names its process, until .release closes it`() throws {
         let directory = TemporaryDirectory()
         let writer = try ShellScene([path(directory)], in: directory, columns: 200)
         try writer.enter(insert)
@@ -62,7 +62,7 @@ import Testing
         #expect(missing.status == 1 && missing.errors.contains("there is no store"))
     }
 
-    @Test func `another store is opened without leaving`() throws {
+    @Test func `.open replaces the store, unless the path is not a store`() throws {
         let directory = TemporaryDirectory()
         #expect(try ToolRun([path(directory), "-c", insert]).status == 0)
         let shell = try ShellScene(in: directory, columns: 200)

@@ -4,7 +4,7 @@ import Testing
 
 /// Typing statements in a shell.
 @Suite struct ShellTypingTests {
-    @Test func `the statements that the banner names run as they are typed`() throws {
+    @Test func `the statements that the banner suggests run`() throws {
         let shell = try ShellScene(columns: 120, rows: 60)
         let suggestions = shell.screen.lines.filter { $0.hasPrefix("  SELECT") }
         #expect(suggestions.count == 2)
@@ -24,7 +24,7 @@ import Testing
         #expect(first.lowerBound < second.lowerBound)
     }
 
-    @Test func `a statement has several lines, until its semicolon`() throws {
+    @Test func `a statement continues on further lines until its semicolon`() throws {
         let shell = try ShellScene()
         #expect(try shell.enter("SELECT COUNT(*) AS number", prompt: "  ...> ").isEmpty)
         #expect(try shell.enter("FROM cars -- all; of them", prompt: "  ...> ").isEmpty)
@@ -37,14 +37,16 @@ import Testing
         ("SELECT (1,", " (...> ", "2);"), ("SELECT [1,", " [...> ", "2];"),
         ("SELECT { 'a':", " {...> ", "1 };"), ("SELECT ('(", " '...> ", "');"),
     ])
-    func `the prompt shows what is open`(start: String, prompt: String, end: String) throws {
+    func `the prompt shows the innermost open delimiter`(start: String, prompt: String, end: String)
+        throws
+    {
         let shell = try ShellScene()
         try shell.enter(start, prompt: prompt)
         try shell.enter(end)
         #expect(try shell.enter("SELECT 1 + 1 AS two FROM system:dual;").contains("two"))
     }
 
-    @Test func `comments and empty lines open no statement`() throws {
+    @Test func `comments and empty lines start no statement`() throws {
         let shell = try ShellScene()
         for line in ["", "   ", "-- nothing", "/* nothing */", ";", ";;"] {
             #expect(try shell.enter(line).isEmpty, "\(line)")
@@ -63,7 +65,7 @@ import Testing
         #expect(try shell.enter(";").contains("^"))
     }
 
-    @Test func `words of other shells leave and help`() throws {
+    @Test func `help and exit need no dot`() throws {
         let shell = try ShellScene(rows: 80)
         #expect(try shell.enter("help").contains(".collections"))
         shell.run.type("exit\r")
@@ -98,7 +100,7 @@ import Testing
         try shell.type("\u{1B}f_", showing: "sheaf> alpha _beta_ gamma")
     }
 
-    @Test func `letters beyond ASCII are typed and erased as one`() throws {
+    @Test func `a letter beyond ASCII is erased with one key`() throws {
         let shell = try ShellScene()
         try shell.type("SELECT 'é€", showing: "sheaf> SELECT 'é€")
         try shell.type("\u{7F}", showing: "sheaf> SELECT 'é")
@@ -132,7 +134,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func `Ctrl-D leaves, but not in the middle of a line`() throws {
+    @Test func `Ctrl-D exits the shell, but only on an empty line`() throws {
         let shell = try ShellScene()
         try shell.type("SELECT", showing: "sheaf> SELECT")
         shell.run.type("\u{4}")
