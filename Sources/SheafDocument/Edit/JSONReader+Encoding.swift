@@ -119,6 +119,12 @@ extension JSONReader {
         case UInt8(ascii: "["):
             writer.write(.array)
             try encodeElements(into: &writer, names)
+        case UInt8(ascii: "t"):
+            _ = try readWord("true", .null)
+            writer.write(.yes)
+        case UInt8(ascii: "f"):
+            _ = try readWord("false", .null)
+            writer.write(.no)
         default:
             writer.write(try readValue(), names)
         }
@@ -128,17 +134,16 @@ extension JSONReader {
         into writer: inout EntryWriter, _ names: NameTable
     ) throws(JSONError) {
         try enter()
-        let start = writer.count
-        var ends: [Int] = []
+        let frame = writer.beginArray()
         if current == UInt8(ascii: "]") {
             _ = try endsList(with: UInt8(ascii: "]"))
         } else {
             repeat {
                 try encodeValue(into: &writer, names, isRegister: true)
-                ends.append(writer.count - start)
+                writer.endElement(frame)
             } while try !endsList(with: UInt8(ascii: "]"))
         }
-        writer.endArray(ends)
+        writer.endArray(frame)
     }
 
     /// Returns the error for a duplicate name in the object at `start`, with the name.

@@ -54,20 +54,44 @@ extension EntryWriter {
 
     /// Ends an array whose elements end at the given offsets.
     mutating func endArray(_ ends: [Int]) {
-        let last = ends.last ?? 0
-        let width: UInt8 = last <= 0xFF ? 0 : last <= 0xFFFF ? 1 : 2
-        for end in ends {
-            switch width {
-            case 0: append(UInt8(truncatingIfNeeded: end))
-            case 1: append(UInt16(truncatingIfNeeded: end))
-            default: append(UInt32(truncatingIfNeeded: end))
-            }
+        endArray(ends.count, last: ends.last ?? 0) { ends[$0] }
+    }
+
+    /// Begins an array whose elements `endElement` ends.
+    @inline(__always)
+    mutating func beginArray() -> Level { beginObject() }
+
+    /// Records that an element of an array ends here.
+    ///
+    /// Elements are kept as fields without a name: a Swift array would be allocated each time.
+    @inline(__always)
+    mutating func endElement(_ frame: Level) {
+        fields.append(
+            FieldList.Field(number: FieldName.noNumber, start: frame.start, end: count))
+    }
+
+    /// Ends an array that `beginArray` began.
+    mutating func endArray(_ frame: Level) {
+        let list = fields.slice(frame.firstField..<fields.count)
+        endArray(list.count, last: list.last.map { $0.end - frame.start } ?? 0) {
+            list[$0].end - frame.start
         }
-        if ends.count > 0xFF {
-            append(UInt32(truncatingIfNeeded: ends.count))
+        fields.removeLast(list.count)
+    }
+
+    @inline(__always)
+    private mutating func endArray(_ number: Int, last: Int, end: (Int) -> Int) {
+        let width: UInt8 = last <= 0xFF ? 0 : last <= 0xFFFF ? 1 : 2
+        switch width {
+        case 0: buffer.append(number) { UInt8(truncatingIfNeeded: end($0)) }
+        case 1: buffer.append(number) { UInt16(truncatingIfNeeded: end($0)) }
+        default: buffer.append(number) { UInt32(truncatingIfNeeded: end($0)) }
+        }
+        if number > 0xFF {
+            append(UInt32(truncatingIfNeeded: number))
             append(width | ShapeBits.wideCounts)
         } else {
-            append(UInt8(truncatingIfNeeded: ends.count))
+            append(UInt8(truncatingIfNeeded: number))
             append(width)
         }
     }

@@ -17,7 +17,7 @@ package struct EntryWriter: ~Copyable {
     /// Successor of the last name number found.
     var nextNumber = 0
 
-    /// An object that was begun and not ended.
+    /// An object or array that was begun and not ended.
     struct Level {
         let firstField: Int
         let start: Int

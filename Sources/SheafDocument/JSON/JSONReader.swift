@@ -36,7 +36,14 @@ package struct JSONReader {
     /// The byte at the current offset; zero at the end.
     var current: UInt8 { offset < text.count ? text[offset] : 0 }
 
+    @inline(__always)
     mutating func skipSpace() {
+        // Most texts have no space outside of strings.
+        if offset < text.count, text[offset] <= 0x20 { skipSpaces() }
+    }
+
+    @inline(never)
+    private mutating func skipSpaces() {
         while offset < text.count {
             switch text[offset] {
             case 0x20, 0x0A, 0x0D, 0x09: offset += 1
@@ -61,12 +68,11 @@ package struct JSONReader {
     mutating func readWord(
         _ word: StaticString, _ value: Value
     ) throws(JSONError) -> Value {
-        let end = offset + word.utf8CodeUnitCount
-        guard end <= text.count,
-            text[offset..<end].elementsEqual(
-                UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        let count = word.utf8CodeUnitCount
+        guard count <= text.count - offset, let base = text.baseAddress,
+            equalBytes(base + offset, UnsafeRawPointer(word.utf8Start), count)
         else { throw error(.expected("true, false or null")) }
-        offset = end
+        offset += count
         return value
     }
 
