@@ -77,4 +77,30 @@ import Testing
         }
         try store.close()
     }
+
+    @Test func `segments of a bulk load have at least twice the length of its flushes`() throws {
+        let flushCount = 16
+        var counts: [Int] = []
+        for flushLength in [0, 2 << 20] {
+            var options = LogStoreOptions()
+            options.segmentLength = 1 << 20
+            options.bulkFlushLength = flushLength
+            let volume = MemoryVolume()
+            let store = try StoreEngine(opening: volume, options: options)
+            for number in 0..<flushCount {
+                var batch = WriteBatch()
+                for part in 0..<8 {
+                    let payload = [UInt8](repeating: UInt8(number), count: 256 << 10)
+                    try batch.put(Array("\(number)/\(part)".utf8), payload)
+                }
+                _ = try store.append(batch)
+                try store.flush()
+            }
+            try store.close()
+            counts.append(try volume.names().count { $0.hasSuffix(".log") })
+            #expect(try StoreEngine(opening: volume).snapshot().count == flushCount * 8)
+        }
+        // Until the first long flush, segments have the usual length.
+        #expect(counts[0] >= 2 * flushCount && counts[1] <= flushCount / 2 + 4, "\(counts)")
+    }
 }

@@ -66,7 +66,9 @@ struct EngineState: ~Copyable {
     ///
     /// For long batches the cost of growing the file is small, whereas zeros would double the bytes
     /// written.
-    var preparesSegments: Bool { typicalFlushLength < 128 << 10 }
+    var preparesSegments: Bool { typicalFlushLength < Self.longFlushLength }
+
+    private static let longFlushLength = 128 << 10
 
     /// Throws if the store does not accept writes.
     func checkWritable() throws(StorageError) {
@@ -160,7 +162,7 @@ struct EngineState: ~Copyable {
 
     /// Publishes a completed flush to readers; returns the callers that waited for it.
     mutating func finish(
-        _ flush: Flush, _ written: SegmentWriter.Written
+        _ flush: Flush, _ written: SegmentWriter.Written, options: borrowing LogStoreOptions
     ) -> ArraySlice<CommitWaiter> {
         var segments = published.segments
         for segment in written.openedSegments { segments = segments.appending(segment) }
@@ -170,7 +172,7 @@ struct EngineState: ~Copyable {
             tree: flush.tree, segments: segments, commit: flush.commit,
             commitAt: flush.commitAt, end: flush.end, indexMark: flush.indexMark,
             chain: written.chain, grownLength: flush.grownLength)
-        flush.batch.reset()
+        flush.batch.reset(keeping: options.bulkSegmentLength)
         spare = flush.batch
         let done = waiters.prefix { $0.commit <= flush.commit }
         waiters.removeFirst(done.count)
@@ -217,7 +219,9 @@ struct EngineState: ~Copyable {
         }
         sealTail()
         let needed = SegmentHeader.length + length + SegmentFooter.length
-        let capacity = max(options.segmentLength(liveBytes: keyspace.live.total), needed)
+        let planned = options.segmentLength(liveBytes: keyspace.live.total)
+        let isLongFlush = !preparesSegments || pending.length >= Self.longFlushLength
+        let capacity = max(planned, needed, isLongFlush ? options.bulkSegmentLength : 0)
         tail = Tail(segment: tail.segment + 1, offset: 0, capacity: capacity)
         keyspace.live.begin(tail.segment)
         pending.pieces.append(

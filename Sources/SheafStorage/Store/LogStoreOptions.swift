@@ -34,6 +34,11 @@ package struct LogStoreOptions: Sendable {
     package var history = HistoryHorizon()
     /// The length at which a segment is full; nil scales it with the store.
     package var segmentLength: Int?
+    /// The length of the flushes of a bulk load; zero for other writers.
+    ///
+    /// Segments that begin within a long flush then have at least twice this length, because each
+    /// file costs a flush of the directory. Pending records keep as much memory for the next flush.
+    package var bulkFlushLength = 0
     /// The length at which a commit is split into records.
     package var recordLength = Record.targetLength
     /// The length of log after which a new checkpoint is due; nil scales it with the store.
@@ -59,6 +64,9 @@ package struct LogStoreOptions: Sendable {
     package var random: @Sendable () -> UInt64 = { OperatingSystem.randomInteger() }
 
     package init() {}
+
+    /// The minimum length of a segment that begins within a long flush.
+    var bulkSegmentLength: Int { min(bulkFlushLength, Limits.maximumFileLength / 4) * 2 }
 
     static let smallestSegmentLength = 1 << 20
     static let largestSegmentLength = 16 << 20

@@ -33,6 +33,8 @@ final class PendingBatch: Sendable {
         let lastCommitAt: UInt64
     }
 
+    private static let usualCapacity = 8 << 20
+
     nonisolated(unsafe) private(set) var buffer: UnsafeMutableRawPointer
     nonisolated(unsafe) private var capacity: Int
     nonisolated(unsafe) private(set) var length = 0
@@ -65,11 +67,11 @@ final class PendingBatch: Sendable {
         UnsafeMutableRawBufferPointer(start: buffer + extent.bufferOffset, count: extent.length)
     }
 
-    /// Removes all records, and keeps the memory unless it is large.
-    func reset() {
+    /// Removes all records, and keeps the memory unless it is larger than usual and than `kept`.
+    func reset(keeping kept: Int = 0) {
         length = 0
         pieces.removeAll(keepingCapacity: true)
-        guard capacity > 8 << 20 else { return }
+        guard capacity > max(kept, Self.usualCapacity) else { return }
         buffer.deallocate()
         capacity = 64 << 10
         buffer = .allocate(byteCount: capacity, alignment: 64)

@@ -247,7 +247,7 @@ package final class StoreEngine: Sendable {
             let waiters = state.withLock { state in
                 lastWriterCount.store(state.waiters.count, ordering: .relaxed)
                 defer { publish(state.published) }
-                return state.finish(flush, written)
+                return state.finish(flush, written, options: options)
             }
             durableHint.store(flush.commit, ordering: .releasing)
             return Flushed(waiters: waiters, commit: flush.commit)
