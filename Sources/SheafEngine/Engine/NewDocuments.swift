@@ -195,10 +195,10 @@ extension DocumentTransaction {
         guard documents.rows.contains(where: \.isNew) else { return }
         documents.setStamp(try sharedStamp())
         fresh.reserve(documents.count)
-        for index in documents.rows.indices where documents.rows[index].isNew {
-            try addLength(documents.rows[index].state.count)
-            fresh.append(documents.rows[index].key, documents.state(at: index))
-            guard documents.rows[index].spellsNames else { continue }
+        for (index, row) in documents.rows.enumerated() where row.isNew {
+            try addLength(row.state.count)
+            fresh.append(row.key, documents.state(at: index))
+            guard row.spellsNames else { continue }
             try recordSpellings(of: documents, at: index)
         }
     }

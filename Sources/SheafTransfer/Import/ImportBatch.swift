@@ -144,6 +144,13 @@ struct ImportedRows: Sendable {
     let isStopped: Bool
     /// Whether the source has no further rows.
     var isLast = false
+
+    /// Removes and returns the documents, which then have no second owner and change in place.
+    mutating func takeDocuments() -> NewDocuments {
+        var taken = NewDocuments()
+        swap(&taken, &documents)
+        return taken
+    }
 }
 
 /// Names in the order of their first occurrence.

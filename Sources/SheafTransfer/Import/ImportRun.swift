@@ -53,8 +53,8 @@ package struct ImportReport: Sendable {
 
 /// An import: one thread reads and encodes rows while another one writes them.
 ///
-/// Each commit has several thousand rows, and the position after them (`ImportProgress`). Its
-/// flush runs while the next one is prepared.
+/// Each commit has several thousand rows, and the position after them (`ImportProgress`). One flush
+/// makes several commits durable while the next ones are prepared.
 package final class ImportRun {
     private let target: ImportTarget
     private let options: ImportOptions
@@ -65,15 +65,18 @@ package final class ImportRun {
     private var hasProgress: Bool
     private var report = ImportReport()
     private let rows = RowQueue()
-    /// The commits that may not be durable yet, oldest first.
-    private var flushes: [(byteCount: Int, flush: Flush)] = []
+    /// The requested flushes that may not have ended yet, oldest first.
+    private var flushes: [Flush] = []
+    /// The last commit without a requested flush, and the length of all such commits.
+    private var unflushed: (commit: CommitID, byteCount: Int)?
+    private var lastFlushRequest = Clock.system.monotonicNanoseconds()
 
     /// The result of a flush; nil before it has ended.
     private typealias Flush = Monitor<Result<CommitID, StorageError>?>
-    /// Total length of the commits that wait for their flush, beyond which no commit is added.
+    /// Time after which the next commit requests a flush, even if there are few bytes to write.
     ///
-    /// One flush makes all of them durable, so a slow disk gets fewer and longer ones.
-    private static let maximumUnflushed = 16 << 20
+    /// An interrupted import repeats the work of commits that were not flushed.
+    private static let flushIntervalNanoseconds: UInt64 = 50_000_000
 
     /// Prepares an import; throws if it cannot begin or continue.
     package init(
@@ -118,12 +121,13 @@ package final class ImportRun {
         try startReading()
         // The reading thread may wait for room in the queue.
         defer { rows.cancel() }
-        while let rows = try rows.next() {
-            try write(rows)
+        while var rows = try rows.next() {
+            try write(&rows)
             onProgress(report)
             if report.isStopped { break }
         }
         report.isInterrupted = rows.isCancelled
+        requestFlush()
         while !flushes.isEmpty { try waitForFlush() }
         return report
     }
@@ -144,12 +148,17 @@ package final class ImportRun {
     }
 
     /// Writes rows and the position after them in one commit, whose flush may end later.
-    private func write(_ batch: ImportedRows) throws(ImportError) {
-        while flushes.reduce(0, { $0 + $1.byteCount }) > Self.maximumUnflushed {
+    private func write(_ batch: inout ImportedRows) throws(ImportError) {
+        // One flush runs while the commits of the next one are written.
+        while flushes.count > 1 || flushes.first?.withLock({ $0 != nil }) == true {
             try waitForFlush()
         }
-        var writer = RowWriter(target, options, batch)
-        let room = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
+        let byteCount = batch.documents.byteCount
+        var writer = RowWriter(target, options, &batch)
+        // A batch that is stopped ends with its last bad row, and is written.
+        if !batch.isStopped {
+            writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
+        }
         var progress = progress
         let isEnd = batch.isLast && !batch.isStopped
         let log = target.log
@@ -162,15 +171,11 @@ package final class ImportRun {
                 progress.position = batch.position
                 progress.importedCount += writer.importedCount
                 progress.badRowCount += UInt64(writer.badRows.count)
-                // A batch that is stopped ends with its last bad row, and is written.
-                guard batch.isStopped || UInt64(writer.badRows.count) <= room else {
-                    throw .rolledBack
-                }
                 guard hasProgress || !isEnd else { return }
                 transaction.importProgress = (hash, isEnd ? nil : progress)
             }
         } catch {
-            throw failure(error, in: batch, writer.badRows, room)
+            throw failure(error, at: writer.failedRow)
         }
         self.progress = progress
         hasProgress = !isEnd
@@ -180,21 +185,29 @@ package final class ImportRun {
         report.badRows += writer.badRows.prefix(ImportReport.maximumListed - report.badRows.count)
         report.position = batch.position
         report.isStopped = batch.isStopped
+        let pending = byteCount + (unflushed?.byteCount ?? 0)
+        unflushed = (commit, pending)
+        let elapsed = Clock.system.monotonicNanoseconds() - lastFlushRequest
+        let isDue = flushes.isEmpty && elapsed >= Self.flushIntervalNanoseconds
+        if isDue || pending >= ImportTarget.flushLength { requestFlush() }
+    }
+
+    /// Requests a flush of all commits so far.
+    private func requestFlush() {
+        guard let commit = unflushed?.commit else { return }
+        unflushed = nil
+        lastFlushRequest = Clock.system.monotonicNanoseconds()
         let flush = Flush(nil)
-        log.whenDurable(commit) { result in
+        target.log.whenDurable(commit) { result in
             flush.withLock { $0 = result }
             flush.broadcast()
         }
-        flushes.append((batch.documents.byteCount, flush))
+        flushes.append(flush)
     }
 
     /// Returns the error of an import whose transaction failed; it names the row, if it was one.
-    private func failure(
-        _ error: EngineError, in batch: ImportedRows, _ badRows: [BadRow], _ room: UInt64
-    ) -> ImportError {
-        guard let row = failedRow(error, in: batch, badRows, room) else {
-            return ImportError(error)
-        }
+    private func failure(_ error: EngineError, at row: BadRow?) -> ImportError {
+        guard let row, !StoreError(error).isOfStore else { return ImportError(error) }
         let source = ImportIdentity.shown(progress.source)
         var text = "\(source), \(report.numbering.name(of: row.row)): \(row.reason)"
         if case .exists = error {
@@ -209,30 +222,9 @@ package final class ImportRun {
         return .source(text)
     }
 
-    /// Returns the row that made a transaction fail; nil if it failed for another reason.
-    private func failedRow(
-        _ error: EngineError, in batch: ImportedRows, _ badRows: [BadRow], _ room: UInt64
-    ) -> BadRow? {
-        switch error {
-        case .rolledBack:
-            // The bad rows of the source did not exceed the limit, so one of the others did.
-            let others = badRows.filter { !batch.badRows.contains($0) }
-            return others.dropFirst(Int(clamping: room) - batch.badRows.count).first
-        case .exists(_, let id):
-            guard let key = try? DocumentID.key(of: id) else { return nil }
-            // Of several rows with the id, the last one cannot be inserted in any case.
-            return batch.documents.rows.filter {
-                $0.key.bytes.dropFirst(StoreKey.documentPrefixLength).elementsEqual(key)
-            }.map(\.number).max().map {
-                BadRow(row: $0, reason: StoreError(error).message)
-            }
-        default: return nil
-        }
-    }
-
-    /// Waits until the oldest commit is durable.
+    /// Waits until the oldest requested flush has ended.
     private func waitForFlush() throws(ImportError) {
-        let result = flushes.removeFirst().flush.wait(while: { $0 == nil }, then: { $0 })
+        let result = flushes.removeFirst().wait(while: { $0 == nil }, then: { $0 })
         do throws(StorageError) {
             _ = try result?.get()
         } catch {

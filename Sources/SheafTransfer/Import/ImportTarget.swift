@@ -10,6 +10,8 @@ package struct ImportTarget: Sendable {
 
     /// The length of log between checkpoints; without one, opening reads as much of the log.
     private static let checkpointLength = 256 << 20
+    /// The length of log that one flush of an import makes durable.
+    static let flushLength = 16 << 20
     /// Number of imported documents from which a checkpoint at the end saves time.
     private static let checkpointedCount = 10_000
 
@@ -17,12 +19,14 @@ package struct ImportTarget: Sendable {
         (self.log, self.queries, self.collection) = (log, queries, collection)
     }
 
-    /// Opens the store at `path`, creating it if necessary, with few checkpoints.
+    /// Opens the store at `path`, creating it if necessary, with few checkpoints and segments.
     ///
-    /// Otherwise they would be written over and over while a store grows from nothing.
+    /// Otherwise checkpoints would be written over and over while a store grows from nothing, and
+    /// each megabyte would begin a segment.
     package static func openLog(at path: String) throws(StorageError) -> LogStore {
         var options = LogStoreOptions()
         options.checkpointLength = checkpointLength
+        options.bulkFlushLength = flushLength
         return try LogStore.open(at: path, options: options)
     }
 

@@ -14,11 +14,12 @@ struct RowWriter {
     /// Number of bad rows permitted.
     var badRowRoom = UInt64.max
     /// The row that failed, if the transaction did.
-    private var failedRow: BadRow?
+    private(set) var failedRow: BadRow?
 
-    init(_ target: ImportTarget, _ options: ImportOptions, _ rows: ImportedRows) {
+    /// Creates the writer of a batch, whose documents it takes.
+    init(_ target: ImportTarget, _ options: ImportOptions, _ rows: inout ImportedRows) {
         (self.target, self.options) = (target, options)
-        documents = rows.documents
+        documents = rows.takeDocuments()
         badRows = rows.badRows
     }
 
@@ -64,29 +65,11 @@ struct RowWriter {
             badRows.append(failedRow)
         }
     }
-
-    /// Returns the error of an import whose transaction failed, after the rows in `progress`.
-    func failure(_ error: EngineError, in progress: ImportProgress) -> ImportError {
-        guard let failedRow, !StoreError(error).isOfStore else { return ImportError(error) }
-        let source = ImportIdentity.shown(progress.source)
-        var text = "\(source), line \(failedRow.row): \(failedRow.reason)"
-        if case .exists = error {
-            text +=
-                "; --on-conflict nothing keeps the document, --on-conflict update sets the fields "
-                + "of the row in it"
-        }
-        if progress.position.row > 1 {
-            text +=
-                "; rows up to line \(progress.position.row - 1) were imported, and --resume "
-                + "continues after them"
-        }
-        return .source(text)
-    }
 }
 
 extension StoreError {
     /// Whether the error concerns the store rather than a row.
-    fileprivate var isOfStore: Bool {
+    var isOfStore: Bool {
         switch reason {
         case .conflict, .limit, .meaning, .argument: false
         default: true
