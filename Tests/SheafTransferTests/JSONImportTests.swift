@@ -210,6 +210,22 @@ import Testing
         }
     }
 
+    @Test func `batches encoded by several threads keep the order of the rows`() throws {
+        let fixture = try ImportFixture()
+        let count = 60_000
+        // Batches without names in common with others take different times.
+        let rows = (0..<count).map { row in
+            let bad = row % 20_000 == 7 ? "x" : ""
+            return "{\"n\":\(row),\"f\(row / 5_000)\":[\(row),[\(row % 7)]]\(bad)}"
+        }
+        let report = try fixture.run(text: rows.joined(separator: "\n"), .jsonl)
+        let good = (0..<count).filter { $0 % 20_000 != 7 }
+        #expect(report.importedCount == UInt64(good.count))
+        #expect(report.badRows.map(\.row) == [8, 20_008, 40_008])
+        let found = try fixture.documents().compactMap { $0["n"] }
+        #expect(found == good.map { .integer(Int64($0)) })
+    }
+
     @Test func `attachment tokens are imported as tokens`() throws {
         let fixture = try ImportFixture()
         let id = String(repeating: "ab", count: 32)

@@ -18,6 +18,10 @@ package struct ImportBatch: ~Copyable {
         /// Maximum number of bad rows.
         let badRowLimit: UInt64
         let documents: DocumentEngine
+        /// Whether batches of JSON texts are encoded later, by other threads.
+        ///
+        /// Otherwise the number of bad rows is known when a row is added.
+        var encodesLater: Bool { badRowLimit == .max }
     }
 
     /// The position after the last row; the source sets it.
@@ -28,6 +32,8 @@ package struct ImportBatch: ~Copyable {
     private var encoder = NewDocumentEncoder()
     private var names: NameTable
     private var documents = NewDocuments()
+    private var texts = JSONRows(byteCapacity: 0)
+    private let encodesLater: Bool
     private var badRows: [BadRow] = []
     /// Number of bad rows in earlier batches.
     private var earlierBadRowCount: UInt64 = 0
@@ -36,8 +42,9 @@ package struct ImportBatch: ~Copyable {
     /// The names that the documents spell out, in the order of the texts.
     private var spelledNames = OrderedNames()
 
-    init(_ settings: Settings) {
+    init(_ settings: Settings, encodesLater: Bool) {
         self.settings = settings
+        self.encodesLater = encodesLater
         idBytes = Array(settings.idName.utf8)
         names = settings.documents.newestCatalog.names
         ids = RowIDs(settings.documents.store.options, collection: settings.collection)
@@ -45,7 +52,8 @@ package struct ImportBatch: ~Copyable {
 
     /// Whether the source must stop adding rows.
     package var isFull: Bool {
-        documents.count >= Self.maximumRows || documents.byteCount >= Self.maximumBytes
+        documents.count + texts.count >= Self.maximumRows
+            || documents.byteCount + texts.byteCount >= Self.maximumBytes
             || badRows.count >= Self.maximumRows || isStopped
     }
 
@@ -72,6 +80,7 @@ package struct ImportBatch: ~Copyable {
 
     /// Adds a row with the fields of a JSON object; `row` is the number of its first line.
     package mutating func append(json text: UnsafeRawBufferPointer, row: UInt64) {
+        guard !encodesLater else { return texts.append(text, row: row) }
         let id: Value?
         do throws(JSONError) {
             id = try encoder.encode(json: text, idName: idBytes, names)
@@ -113,6 +122,26 @@ package struct ImportBatch: ~Copyable {
             }
         }
         return try StoreKey.bytes(ofDocument: id, collection: settings.collection)
+    }
+
+    /// Returns the JSON texts and the rest of the batch, and empties it; nil if there are no texts.
+    mutating func takeTexts() -> UnencodedRows? {
+        guard texts.count > 0 else { return nil }
+        precondition(documents.count == 0, "A source has JSON texts or objects.")
+        let rows = UnencodedRows(texts: texts, badRows: badRows, position: position, ids: ids)
+        // Texts with an id leave gaps between the numbers of the others.
+        ids.skip(texts.count)
+        (texts, badRows) = (JSONRows(byteCapacity: texts.byteCount), [])
+        return rows
+    }
+
+    /// Encodes rows that another batch collected.
+    mutating func encode(_ rows: UnencodedRows) throws(Malformed) -> ImportedRows {
+        (badRows, position, ids) = (rows.badRows, rows.position, rows.ids)
+        rows.texts.forEach { append(json: $0, row: $1) }
+        var encoded = try finish()
+        encoded.isLast = rows.isLast
+        return encoded
     }
 
     /// Returns the rows, and empties the batch.

@@ -51,7 +51,7 @@ package struct ImportReport: Sendable {
     package fileprivate(set) var isInterrupted = false
 }
 
-/// An import: one thread reads and encodes rows while another one writes them.
+/// An import: one thread reads rows and others encode them while another one writes them.
 ///
 /// Each commit has several thousand rows, and the position after them (`ImportProgress`). One flush
 /// makes several commits durable while the next ones are prepared.
@@ -142,7 +142,11 @@ package final class ImportRun {
         let (source, rows) = (source, rows)
         do throws(ThreadRefused) {
             _ = try Thread(name: "sheaf-import") { rows.fill(from: source, settings) }
+            for _ in 0..<(settings.encodesLater ? RowQueue.encoderCount : 0) {
+                _ = try Thread(name: "sheaf-encode") { rows.encodeAll(settings) }
+            }
         } catch {
+            rows.cancel()
             throw .store("cannot start a thread: \(VolumeError.Code(error.code))")
         }
     }

@@ -44,9 +44,25 @@ struct RowIDs {
         return next
     }
 
+    /// Advances by a number of rows.
+    mutating func skip(_ count: Int) {
+        var (rest, index) = (count, digits.upperBound)
+        while rest > 0, index > digits.lowerBound {
+            index -= 1
+            let value = Self.value(ofDigit: key[index]) + rest
+            key[index] = Self.allDigits[value & 15]
+            rest = value >> 4
+        }
+    }
+
+    private static let allDigits = Array("0123456789abcdef".utf8)
+
+    private static func value(ofDigit digit: UInt8) -> Int {
+        Int(digit) - Int(digit <= UInt8(ascii: "9") ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+    }
+
     /// Returns the last hexadecimal digits of a number.
     private static func digits(_ number: UInt64, _ count: Int) -> [UInt8] {
-        let text = Array("0123456789abcdef".utf8)
-        return (0..<count).map { text[Int(number >> UInt64(4 * (count - 1 - $0)) & 15)] }
+        (0..<count).map { allDigits[Int(number >> UInt64(4 * (count - 1 - $0)) & 15)] }
     }
 }

@@ -20,56 +20,94 @@ final class SourceBox: Sendable {
     }
 }
 
-/// The batches that were read and not written yet.
+/// The batches that were read and not written yet, in the order of the source.
+///
+/// One thread reads batches. JSON texts are encoded by other threads (`encodeAll`).
 final class RowQueue: Sendable {
     private struct State: Sendable {
-        var batches: [ImportedRows] = []
-        var failure: ImportError?
-        /// Whether no batch follows.
+        /// Batches of texts that no thread encodes yet, oldest first, by number.
+        var texts: [(number: Int, rows: UnencodedRows)] = []
+        /// Encoded batches and errors, by number.
+        var batches: [Int: Result<ImportedRows, ImportError>] = [:]
+        /// Number of batches read, and of batches returned by `next`.
+        var readCount = 0
+        var nextNumber = 0
+        /// Whether no batch follows those read.
         var isEnded = false
         /// Whether no batch is wanted.
         var isCancelled = false
     }
 
+    /// Number of threads that encode texts: encoding takes twice as long as writing.
+    static let encoderCount = 2
     /// Number of batches in the queue beyond which the reader waits.
-    private static let capacity = 2
+    private static let capacity = 4
     private let state = Monitor(State())
 
     /// Reads all rows of a source into the queue.
     func fill(from box: SourceBox, _ settings: ImportBatch.Settings) {
         guard var source = box.take() else { preconditionFailure("A source is read once.") }
-        var batch = ImportBatch(settings)
-        var failure: ImportError?
+        var batch = ImportBatch(settings, encodesLater: settings.encodesLater)
         do throws(ImportError) {
             var hasMore = true
             while hasMore {
                 hasMore = try source.read(into: &batch)
+                if var texts = batch.takeTexts() {
+                    texts.isLast = !hasMore
+                    guard append({ $0.texts.append(($1, texts)) }) else { return }
+                    continue
+                }
                 var rows: ImportedRows
                 do throws(Malformed) { rows = try batch.finish() } catch {
-                    throw .store("an encoded row is malformed: \(error)")
+                    throw Self.failure(error)
                 }
                 rows.isLast = !hasMore
                 hasMore = hasMore && !rows.isStopped
-                guard append(rows) else { return }
+                let encoded = rows
+                guard append({ $0.batches[$1] = .success(encoded) }) else { return }
             }
         } catch {
-            failure = error
+            _ = append { $0.batches[$1] = .failure(error) }
         }
-        state.withLock { state in
-            (state.failure, state.isEnded) = (failure, true)
-        }
+        state.withLock { $0.isEnded = true }
         state.broadcast()
     }
 
-    /// Appends a batch when there is room; returns false if no batch is wanted.
-    private func append(_ rows: ImportedRows) -> Bool {
+    /// Adds a batch with the next number when there is room; returns false if no batch is wanted.
+    private func append(_ body: (inout State, Int) -> Void) -> Bool {
         defer { state.broadcast() }
-        return state.wait(while: { $0.batches.count >= Self.capacity && !$0.isCancelled }) {
-            state in
+        return state.wait(
+            while: { $0.readCount - $0.nextNumber >= Self.capacity && !$0.isCancelled }
+        ) { state in
             guard !state.isCancelled else { return false }
-            state.batches.append(rows)
+            body(&state, state.readCount)
+            state.readCount += 1
             return true
         }
+    }
+
+    /// Encodes batches of texts until there are no more; several threads may do this.
+    func encodeAll(_ settings: ImportBatch.Settings) {
+        var batch = ImportBatch(settings, encodesLater: false)
+        while let (number, rows) = nextTexts() {
+            let result = Result { () throws(ImportError) in
+                do throws(Malformed) { return try batch.encode(rows) } catch {
+                    throw Self.failure(error)
+                }
+            }
+            state.withLock { $0.batches[number] = result }
+            state.broadcast()
+        }
+    }
+
+    private func nextTexts() -> (number: Int, rows: UnencodedRows)? {
+        state.wait(while: { $0.texts.isEmpty && !$0.isEnded && !$0.isCancelled }) { state in
+            state.isCancelled || state.texts.isEmpty ? nil : state.texts.removeFirst()
+        }
+    }
+
+    private static func failure(_ error: Malformed) -> ImportError {
+        .store("an encoded row is malformed: \(error)")
     }
 
     /// Removes and returns the next batch, once there is one; nil at the end.
@@ -78,13 +116,17 @@ final class RowQueue: Sendable {
     /// `cancel`.
     func next() throws(ImportError) -> ImportedRows? {
         defer { state.broadcast() }
-        return try state.wait(while: { $0.batches.isEmpty && !$0.isEnded && !$0.isCancelled }) {
-            (state) throws(ImportError) in
-            if state.isCancelled { return nil }
-            if !state.batches.isEmpty { return state.batches.removeFirst() }
-            if let failure = state.failure { throw failure }
-            return nil
+        let result = state.wait(while: { state in
+            state.batches[state.nextNumber] == nil && !state.isCancelled
+                && !(state.isEnded && state.nextNumber == state.readCount)
+        }) { state -> Result<ImportedRows, ImportError>? in
+            guard !state.isCancelled,
+                let result = state.batches.removeValue(forKey: state.nextNumber)
+            else { return nil }
+            state.nextNumber += 1
+            return result
         }
+        return try result?.get()
     }
 
     /// Whether `cancel` was called.
