@@ -26,6 +26,12 @@ package struct NewDocuments: Sendable {
 
     package init() {}
 
+    /// Creates an empty set with room for as many documents and bytes as another one has.
+    package init(sizedLike other: NewDocuments) {
+        rows.reserveCapacity(other.count)
+        bytes.reserveCapacity(other.byteCount)
+    }
+
     package var count: Int { rows.count }
     package var byteCount: Int { bytes.count }
 

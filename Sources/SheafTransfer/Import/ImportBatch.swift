@@ -32,7 +32,7 @@ package struct ImportBatch: ~Copyable {
     private var encoder = NewDocumentEncoder()
     private var names: NameTable
     private var documents = NewDocuments()
-    private var texts = JSONRows(byteCapacity: 0)
+    private var texts = JSONRows()
     private let encodesLater: Bool
     private var badRows: [BadRow] = []
     /// Number of bad rows in earlier batches.
@@ -131,7 +131,7 @@ package struct ImportBatch: ~Copyable {
         let rows = UnencodedRows(texts: texts, badRows: badRows, position: position, ids: ids)
         // Texts with an id leave gaps between the numbers of the others.
         ids.skip(texts.count)
-        (texts, badRows) = (JSONRows(byteCapacity: texts.byteCount), [])
+        (texts, badRows) = (JSONRows(sizedLike: texts), [])
         return rows
     }
 
@@ -148,7 +148,9 @@ package struct ImportBatch: ~Copyable {
     mutating func finish() throws(Malformed) -> ImportedRows {
         defer {
             earlierBadRowCount += UInt64(badRows.count)
-            (documents, badRows, spelledNames) = (NewDocuments(), [], OrderedNames())
+            // Batches have similar sizes; growing the memory would copy the documents again.
+            documents = NewDocuments(sizedLike: documents)
+            (badRows, spelledNames) = ([], OrderedNames())
             names = settings.documents.newestCatalog.names
         }
         // Names of several documents get numbers first, or all documents would spell them out.

@@ -17,8 +17,12 @@ struct JSONRows: Sendable {
     private var bytes: [UInt8] = []
     private var rows: [(number: UInt64, end: Int)] = []
 
-    init(byteCapacity: Int) {
-        bytes.reserveCapacity(byteCapacity)
+    init() {}
+
+    /// Creates an empty set with room for as many texts and bytes as another one has.
+    init(sizedLike other: JSONRows) {
+        bytes.reserveCapacity(other.byteCount)
+        rows.reserveCapacity(other.count)
     }
 
     var count: Int { rows.count }
