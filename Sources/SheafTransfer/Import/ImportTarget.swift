@@ -11,7 +11,7 @@ package struct ImportTarget: Sendable {
     /// The length of log between checkpoints; without one, opening reads as much of the log.
     private static let checkpointLength = 256 << 20
     /// The length of log that one flush of an import makes durable.
-    static let flushLength = 16 << 20
+    static let flushLength = 8 << 20
     /// Number of imported documents from which a checkpoint at the end saves time.
     private static let checkpointedCount = 10_000
 
