@@ -295,6 +295,80 @@ struct BackupTests {
         try store.close()
     }
 
+    @Test func `the second of two backups to one name fails, and the first one remains`() throws {
+        let store = try open("store")
+        var content = SmallStore.Content()
+        for number in 1...5 { try SmallStore.commit(number, to: store, &content) }
+        var isNested = false
+        let text = refusal {
+            try backUp(store, to: "new") { _ throws(StorageError) in
+                guard !isNested else { return }
+                isNested = true
+                do { try backUp(store, to: "new") } catch { Issue.record("\(error)") }
+            }
+        }
+        #expect(text.hasPrefix("another backup or program created "), "\(text)")
+        #expect(text.hasSuffix("back up to another name"), "\(text)")
+        #expect(try names(".") == ["new", "store"])
+        #expect(try payloads("new") == content.payloads)
+        try store.close()
+    }
+
+    @Test func `a backup cannot share files with the store itself`() throws {
+        let store = try open("store")
+        var content = SmallStore.Content()
+        for number in 1...12 { try SmallStore.commit(number, to: store, &content) }
+        let text = refusal { try backUp(store, to: "new", since: "store/../store/") }
+        #expect(text.hasSuffix("is the store itself; name an earlier backup of it"), "\(text)")
+        #expect(try names(".") == ["store"])
+        try store.close()
+    }
+
+    @Test func `a directory that cannot contain others is refused with the reason`() throws {
+        let store = try open("store")
+        let text = refusal {
+            _ = try BackupWriter.write(
+                BackupSource(volume: store.volume) { store.snapshot() }, at: store.volume.path,
+                to: "/proc/new", since: nil,
+                BackupWriter.Options(random: { UInt64.random(in: 0...(.max)) }))
+        }
+        #expect(text.hasPrefix("cannot create new."), "\(text)")
+        try store.close()
+    }
+
+    @Test func `a backup beside a writer that removes attachments has a newer commit`() throws {
+        let store = try open("store")
+        var content = SmallStore.Content()
+        for number in 1...5 { try SmallStore.commit(number, to: store, &content) }
+        let attachments = try #require(
+            try store.volume.directory(FileName.attachmentsName, creating: true))
+        for name in ["a.whole", "b.whole"] {
+            let file = try attachments.open(name, .create)
+            try Array(name.utf8).withUnsafeBytes { try file.writeFully($0, at: 0) }
+            file.close()
+        }
+        let reader = try LogReader.open(at: store.volume.path)
+        try SmallStore.commit(6, to: store, &content)
+        var isRemoved = false
+        let report = try BackupWriter.write(
+            BackupSource(reader), at: store.volume.path, to: directory.path("new"), since: nil,
+            BackupWriter.Options(random: { UInt64.random(in: 0...(.max)) }) {
+                _ throws(StorageError) in
+                guard !isRemoved else { return }
+                isRemoved = true
+                do {
+                    try SmallStore.commit(7, to: store, &content)
+                    try attachments.remove("b.whole")
+                } catch {
+                    Issue.record("\(error)")
+                }
+            })
+        #expect(report.commit == store.snapshot().commit)
+        #expect(try payloads("new") == content.payloads)
+        #expect(try names("new/attachments") == ["a.whole"])
+        try store.close()
+    }
+
     @Test func `an empty store has an empty backup`() throws {
         let store = try open("store")
         try backUp(store, to: "new")

@@ -76,6 +76,22 @@ import Testing
         #expect(code { _ = try volume.open("broken", .read) } == .noSuchFile)
     }
 
+    @Test(arguments: ["nowhere", "SYNCED"])
+    func `a synced mark that is a symbolic link to nowhere is replaced`(_ target: String) throws {
+        let (path, volume) = try storeWithout(FileName.syncedName)
+        let mark = path + "/" + FileName.syncedName
+        #expect(symlink(target, mark) == 0)
+        let engine = try StoreEngine(opening: volume)
+        #expect(!PosixPath.isSymbolicLink(mark))
+        var batch = WriteBatch()
+        try batch.put([3], [4])
+        _ = try engine.append(batch)
+        try engine.flush()
+        #expect(try LogReader(volume).snapshot().commit == 2)
+        try engine.close()
+        #expect(!PosixPath.isSymbolicLink(path + "/" + target))
+    }
+
     @Test func `a file that exceeds the maximum file size is reported as a full disk`() throws {
         let file = try volume().open("a", .create)
         // Few file systems support offsets this large; on those that do, the write succeeds.

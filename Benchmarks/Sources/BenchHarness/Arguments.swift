@@ -88,6 +88,8 @@ package struct BenchmarkArguments: Equatable {
                 throw Misuse("\(option) takes no value")
             }
         }
+        // The help and the version need no other arguments.
+        if action == .help || action == .version { return }
         if isRun {
             guard names.count == 1 else {
                 throw Misuse("run requires one workload file, not \(names.count)")

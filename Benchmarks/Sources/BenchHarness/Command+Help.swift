@@ -22,8 +22,8 @@ extension BenchmarkCommand {
           --table FILE       print the table of the README, from the same lines
           --help, --version
 
-        Exit codes: 0 success, 1 worse than the baseline, 64 invalid usage, 65 an invalid file, or
-        a baseline of another kind of run, 69 no profiler, 70 a system failed, 73 cannot create
-        files, 78 debug build.
+        Exit codes: 0 success, 1 worse than the baseline, 64 invalid usage, 65 an invalid or
+        unreadable file, or a baseline of another kind of run, 69 no profiler, 70 a system failed,
+        73 cannot create files, 78 debug build.
         """
 }

@@ -35,11 +35,19 @@ package struct BenchmarkCommand {
     package func run(_ words: [String]) async -> ExitCode {
         do {
             let arguments = try BenchmarkArguments(parsing: words)
+            switch arguments.action {
+            case .help:
+                print(Self.help)
+                return .success
+            case .version:
+                print("sheaf-bench \(version)")
+                return .success
+            default: break
+            }
             if let file = arguments.file { return try await run(file, arguments) }
             let selection = try Selection(arguments.names, from: workloads)
             switch arguments.action {
-            case .help: print(Self.help)
-            case .version: print("sheaf-bench \(version)")
+            case .help, .version: break
             case .list: list(selection)
             case .chart: print(PublishedChart.svg(try results(arguments)), terminator: "")
             case .table: PublishedTable.lines(try results(arguments)).forEach { print($0) }
@@ -61,6 +69,9 @@ package struct BenchmarkCommand {
         } catch let error as any Error & CustomStringConvertible where Self.isInput(error) {
             Self.log("\(error)")
             return .badInput
+        } catch let failure as TextFile.Failure where failure.isReading {
+            Self.log("\(failure)")
+            return .badInput
         } catch let unavailable as PerfRecorder.Unavailable {
             Self.log("\(unavailable)")
             return .profilerUnavailable
@@ -77,7 +88,7 @@ package struct BenchmarkCommand {
     }
 
     private func results(_ arguments: BenchmarkArguments) throws -> PublishedResults {
-        try PublishedResults(parsing: try Self.text(of: arguments.results ?? ""))
+        try PublishedResults(parsing: try TextFile.read(arguments.results ?? ""))
     }
 
     /// Checks or measures the workload of a file.
@@ -85,15 +96,14 @@ package struct BenchmarkCommand {
         _ file: String, _ arguments: BenchmarkArguments
     ) async throws -> ExitCode {
         switch arguments.action {
-        case .help: print(Self.help)
-        case .version: print("sheaf-bench \(version)")
+        case .help, .version: break
         case .list, .chart, .table:
             throw BenchmarkArguments.Misuse("run FILE cannot be combined with this option")
         case .check:
-            let loaded = try load(try Self.text(of: file), file, arguments.isQuick)
+            let loaded = try load(try TextFile.read(file), file, arguments.isQuick)
             loaded.summary.forEach { print($0) }
         case .measure:
-            let loaded = try load(try Self.text(of: file), file, arguments.isQuick)
+            let loaded = try load(try TextFile.read(file), file, arguments.isQuick)
             guard Self.canMeasure() else { return .debugBuild }
             let session = try MeasuringSession(arguments, loaded)
             defer { session.close() }
@@ -141,13 +151,5 @@ package struct BenchmarkCommand {
         let bytes = Array(text.utf8)
         // A write error is ignored, because there is nowhere left to report it.
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
-    }
-
-    static func text(of path: String) throws -> String {
-        do {
-            return try TextFile.read(path)
-        } catch {
-            throw BenchmarkArguments.Misuse("\(error)")
-        }
     }
 }

@@ -17,7 +17,7 @@ final class MeasuringSession {
         self.arguments = arguments
         self.loaded = loaded
         baseline = try arguments.baseline.map {
-            try Baseline(parsing: try BenchmarkCommand.text(of: $0))
+            try Baseline(parsing: try TextFile.read($0))
         }
         let directory = arguments.plot ?? (arguments.isProfiled ? "." : nil)
         plots = try directory.map { try PlotFiles(directory: $0) }

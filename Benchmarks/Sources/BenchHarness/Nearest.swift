@@ -4,7 +4,7 @@ package enum Nearest {
     package static func hint(for word: String, among names: [String]) -> String {
         let ranked = names.map { (name: $0, distance: distance(word, $0)) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }),
-            best.distance <= max(2, word.count / 2)
+            best.distance <= max(2, word.count / 3)
         else { return "" }
         return ": did you mean \(best.name)?"
     }

@@ -28,7 +28,7 @@ package struct RunConditions: Equatable, Sendable {
             }
     }
 
-    /// Returns why figures with other conditions are not comparable, or nil if they are.
+    /// Returns the reason why figures with other conditions are not comparable; nil if they are.
     func difference(from other: [String: String], machine otherMachine: String?) -> String? {
         let mode = isQuick ? "quick" : "full"
         guard let otherMode = other["mode"] else {
@@ -54,8 +54,8 @@ package struct RunConditions: Equatable, Sendable {
         return nil
     }
 
-    /// Returns the description of a machine without the versions of kernel and compiler, whose
-    /// effect may be the question.
+    /// Returns the description of a machine without the versions of kernel and compiler, so that
+    /// figures of two versions can be compared.
     private static func hardware(of machine: String) -> String {
         machine.split(separator: ", ").filter { part in
             !part.hasPrefix("Linux ") && !part.hasPrefix("Swift ")

@@ -1,6 +1,6 @@
 /// The figures of a run as tables.
 package enum Table {
-    /// Returns one line per figure; the last column shows how many times better the engine is.
+    /// Returns one line per figure; the last column shows the advantage of the engine.
     ///
     /// Operations of a workload file have a table of their own, with their latencies in columns.
     package static func lines(_ figures: [Figure]) -> [String] {

@@ -5,8 +5,11 @@ package enum TextFile {
     /// An error of reading or writing a file.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
+        /// Whether the file could not be read.
+        package let isReading: Bool
 
         init(_ attempt: String, _ path: String) {
+            isReading = attempt == "read"
             description = "cannot \(attempt) \(path): \(String(cString: strerror(errno)))"
         }
     }

@@ -56,9 +56,24 @@ import Testing
         }
     }
 
+    @Test func `help and version need no workload file`() throws {
+        #expect(try BenchmarkArguments(parsing: ["run", "--help"]).action == .help)
+        #expect(try BenchmarkArguments(parsing: ["run", "a", "b", "--version"]).action == .version)
+    }
+
+    @Test(arguments: [["run", "/nowhere/a.workload"], ["--chart", "/nowhere/lines"]])
+    func `an unreadable file is invalid input`(words: [String]) async {
+        struct NotLoaded: Error {}
+        let command = BenchmarkCommand(workloads, version: "1") { _, _, _ in throw NotLoaded() }
+        #expect(await command.run(words) == .badInput)
+    }
+
     @Test func `an unknown option is reported with the nearest option`() {
         #expect(throws: BenchmarkArguments.Misuse("unknown option --jsn: did you mean --json?")) {
             _ = try BenchmarkArguments(parsing: ["--jsn"])
+        }
+        #expect(throws: BenchmarkArguments.Misuse("unknown option --duration")) {
+            _ = try BenchmarkArguments(parsing: ["--duration", "3"])
         }
     }
 

@@ -121,7 +121,8 @@ import Testing
         ),
         (
             "[run]\nduration = 5 s\noperations = 5",
-            "3:14: a round has a duration or a number of operations"
+            "3:14: a round ends by its duration or by its number of operations; "
+                + "remove one of the two"
         ),
         ("[run]\ndurability = half", "2:14: durability must be full or relaxed, not half"),
         ("[run]\n[run]", "2:1: [run] must be the first section, and occur once"),
@@ -145,7 +146,7 @@ import Testing
             "1:1: the statement uses :x, which has no generator; add a line such as "
                 + ":x = uniform(1, 100)"
         ),
-        (mix + ":x = 1\n:y = 2", "1:1: no statement of the section uses :y"),
+        (mix + ":x = 1\n:y = 2", "1:1: no statement of the section uses :y; use it, or remove it"),
         (mix + ":x = 1\n:x = 2", "4:1: :x is set twice"),
         (mix + ":x = 1\n" + mix, "4:1: a second section of this kind has the name a"),
         (
@@ -158,7 +159,7 @@ import Testing
         ),
         (
             mix + "weight = 0",
-            "3:10: weight must be a number from 1e-06 to 1000000000.0, not 0"
+            "3:10: weight must be a number from 0.000001 to 1000000000, not 0"
         ),
         (
             "[mix a]\nstatement = SHOW ALL",
@@ -180,7 +181,7 @@ import Testing
         ),
         ("unifrom(1, 2)", "3:6: unknown generator unifrom: did you mean uniform?"),
         ("uniform(1)", "3:6: invalid arguments of uniform; write uniform(LOW, HIGH)"),
-        ("uniform(5, 1)", "3:14: the lower bound exceeds the upper one"),
+        ("uniform(5, 1)", "3:14: the lower bound 5 exceeds the upper bound 1; write uniform(LOW, HIGH)"),
         ("zipf(5, 99)", "3:14: the exponent must be from 0.01 to 10"),
         ("zipf(0)", "3:6: invalid arguments of zipf; write zipf(COUNT) or zipf(COUNT, EXPONENT)"),
         (

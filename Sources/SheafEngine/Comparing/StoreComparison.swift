@@ -182,13 +182,16 @@ private final class DocumentCursor {
     }
 
     private func load() {
-        guard let cursor, cursor.isValid,
-            StoreKey.collection(ofDocument: cursor.key) == collection,
-            let pointer = RecordPointer(cursor.value)
-        else {
-            document = nil
-            return
+        while let cursor, cursor.isValid,
+            StoreKey.collection(ofDocument: cursor.key) == collection
+        {
+            // A value that is no record pointer is skipped, as by other reads.
+            if let pointer = RecordPointer(cursor.value) {
+                document = Found(key: Array(cursor.key), pointer: pointer)
+                return
+            }
+            cursor.next()
         }
-        document = Found(key: Array(cursor.key), pointer: pointer)
+        document = nil
     }
 }

@@ -13,9 +13,13 @@ package struct BackupSource: Sendable {
         self.snapshot = snapshot
     }
 
-    /// A store that is open for inspection.
+    /// Describes the store of a reader.
+    ///
+    /// Each snapshot is that of a new reader. The snapshot of `reader` is older than the first list
+    /// of attachments, and may reference some that are not in it.
     package init(_ reader: LogReader) {
-        self.init(volume: reader.volume) { () throws(StorageError) in try reader.snapshot() }
+        let volume = reader.currentVolume
+        self.init(volume: volume) { () throws(StorageError) in try LogReader(volume).snapshot() }
     }
 }
 

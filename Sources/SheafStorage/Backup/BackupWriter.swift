@@ -45,6 +45,12 @@ package struct BackupWriter {
     ) throws(StorageError) -> CopyReport {
         var options = options
         if let earlierPath {
+            if let resolved = PosixPath.resolved(path), resolved == PosixPath.resolved(earlierPath)
+            {
+                throw .refused(
+                    "\(earlierPath.shortened(to: ErrorText.limit)) is the store itself; name an "
+                        + "earlier backup of it")
+            }
             _ = try ReadOnlyVolume.open(at: earlierPath)
             options.earlier = try translatingErrors { () throws(VolumeError) in
                 try PosixVolume(path: earlierPath, creatingDirectory: false)
@@ -115,8 +121,21 @@ package struct BackupWriter {
 
     private func share(_ name: String, from volume: any Volume) throws(StorageError) -> Bool {
         try translatingErrors { () throws(VolumeError) in
-            try directory.volume.share(name, from: volume)
+            try Self.share(name, from: volume, with: directory.volume)
         }
+    }
+
+    /// Gives a file a second name in `target`; returns false if the file system cannot do so.
+    ///
+    /// The file is synced: a directory that another program copied may not be durable.
+    private static func share(
+        _ name: String, from volume: any Volume, with target: any Volume
+    ) throws(VolumeError) -> Bool {
+        guard try target.share(name, from: volume) else { return false }
+        let file = try target.open(name, .read)
+        defer { file.close() }
+        try file.synchronize()
+        return true
     }
 
     /// Opens a file for reading; nil if it does not exist any more.
@@ -235,7 +254,7 @@ package struct BackupWriter {
             copier.progress.totalBytes += length
             if let shared, Self.length(of: name, in: shared) == length,
                 try translatingErrors({ () throws(VolumeError) in
-                    try to.share(name, from: shared)
+                    try Self.share(name, from: shared, with: to)
                 })
             {
                 try copier.count(length, isShared: true)

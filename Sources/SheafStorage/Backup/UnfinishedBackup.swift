@@ -49,7 +49,7 @@ struct UnfinishedBackup {
                 let found = try parent.directory(name, creating: false)
                 guard let found, found.identity == volume.identity else { return nil }
                 return (volume, lock)
-            } catch  where error.code == .noSuchFile {
+            } catch  where error.code == .noSuchFile && error.operation != .create {
                 return nil
             } catch {
                 try? parent.removeDirectory(name)
@@ -59,10 +59,20 @@ struct UnfinishedBackup {
     }
 
     /// Gives the complete and durable directory its final name, durably.
+    ///
+    /// The rename replaces an empty directory only: the first of two backups to a name has it.
     func publish() throws(StorageError) {
+        let parent = target.parent
+        do throws(VolumeError) { try parent.rename(name, to: target.name) } catch {
+            guard [.notEmpty, .exists, .notADirectory].contains(error.code) else {
+                throw StorageError(error)
+            }
+            let path = target.path.shortened(to: ErrorText.limit)
+            throw .refused(
+                "another backup or program created \(path) during this backup; \(path) is "
+                    + "unchanged, and this copy was removed: back up to another name")
+        }
         try translatingErrors { () throws(VolumeError) in
-            let parent = target.parent
-            try parent.rename(name, to: target.name)
             do throws(VolumeError) { try parent.synchronizeNames() } catch {
                 // A name that may not be durable is undone.
                 try? parent.rename(target.name, to: name)

@@ -51,13 +51,23 @@ final class SyncedFile: Sendable {
     }
 
     /// Opens the file; a new writer continues in the file that readers watch.
+    ///
+    /// A symbolic link that leads nowhere is replaced: no reader can have opened it, and the mark
+    /// is written anew.
     private static func open(_ volume: any Volume) throws(VolumeError) -> any VolumeFile {
+        let name = FileName.syncedName
         do throws(VolumeError) {
-            return try volume.open(FileName.syncedName, .write)
+            return try volume.open(name, .write)
         } catch {
-            guard error.code == .noSuchFile else { throw error }
-            return try volume.open(FileName.syncedName, .create)
+            guard [.noSuchFile, .tooManyLinks].contains(error.code) else { throw error }
         }
+        do throws(VolumeError) {
+            return try volume.open(name, .create)
+        } catch {
+            guard error.code == .exists else { throw error }
+        }
+        try volume.remove(name)
+        return try volume.open(name, .create)
     }
 
     /// Records that the log is durable up to the end of `commit`.

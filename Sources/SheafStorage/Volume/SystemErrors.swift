@@ -15,6 +15,8 @@ extension VolumeError.Code {
     package static let noSuchFile = Self(ENOENT)
     package static let exists = Self(EEXIST)
     package static let notADirectory = Self(ENOTDIR)
+    package static let notEmpty = Self(ENOTEMPTY)
+    package static let tooManyLinks = Self(ELOOP)
     package static let tooManyFiles = Self(EMFILE)
     package static let readOnlyFileSystem = Self(EROFS)
     package static let permissionDenied = Self(EACCES)

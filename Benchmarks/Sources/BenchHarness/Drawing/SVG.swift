@@ -2,7 +2,7 @@
 enum SVG {
     /// Returns a complete document, whose size is `width` by `height`.
     ///
-    /// The description replaces the drawing for readers who do not see it.
+    /// Screen readers present the description in place of the drawing.
     static func document(
         title: String, description: String, width: Double, height: Double, style: String = style,
         _ body: [String]

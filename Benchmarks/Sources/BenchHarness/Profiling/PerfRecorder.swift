@@ -83,7 +83,7 @@ package final class PerfRecorder {
         process.end(by: SIGINT, seconds: 30)
     }
 
-    /// Sends a command, and waits until perf has followed it.
+    /// Sends a command, and waits for its acknowledgment.
     private func send(_ command: String) throws {
         let line = Array("\(command)\n".utf8)
         guard !hasEnded, write(commands, line, line.count) == line.count else {
@@ -97,7 +97,11 @@ package final class PerfRecorder {
                 hasEnded = true
                 throw Unavailable(Self.advice(refused: "\(folder.path)/perf.err"))
             }
-            guard rest > 0 else { throw Unavailable("perf does not answer") }
+            guard rest > 0 else {
+                throw Unavailable(
+                    "perf did not acknowledge '\(command)' within "
+                        + "\(Self.timeoutMilliseconds / 1_000) s; try again")
+            }
         }
         var answer = [UInt8](repeating: 0, count: 64)
         _ = read(answers, &answer, answer.count)

@@ -105,7 +105,7 @@ package struct PublishedChart {
             width: Layout.width, height: height, head + grid(to: y + 4) + body + [note])
     }
 
-    /// One line of text for each ratio, for readers who do not see the bars.
+    /// One line of text for each ratio, for screen readers.
     private var description: String {
         let rows = results.groups.flatMap { group in
             group.rows.map { row in

@@ -7,7 +7,9 @@ extension WorkloadFileParser {
         case "tasks": file.settings.tasks = try integer(key, value, 1...1_000)
         case "duration", "operations":
             guard !hasLimit else {
-                throw error("a round has a duration or a number of operations", at: value.start)
+                throw error(
+                    "a round ends by its duration or by its number of operations",
+                    hint: "remove one of the two", at: value.start)
             }
             hasLimit = true
             file.settings.limit =
@@ -53,12 +55,10 @@ extension WorkloadFileParser {
         return number
     }
 
-    func number(
-        _ key: String, _ value: LocatedText, _ range: ClosedRange<Double>
-    ) throws(WorkloadFileError) -> Double {
-        guard let number = Double(value.text), range.contains(number) else {
+    func weight(_ value: LocatedText) throws(WorkloadFileError) -> Double {
+        guard let number = Double(value.text), (0.000_001...1_000_000_000).contains(number) else {
             throw error(
-                "\(key) must be a number from \(range.lowerBound) to \(range.upperBound), not "
+                "weight must be a number from 0.000001 to 1000000000, not "
                     + WorkloadFileError.shortened(value.text), at: value.start)
         }
         return number

@@ -196,7 +196,9 @@ package struct WorkloadFileParser {
                 hint: "add a line such as :\(name) = uniform(1, 100)", at: header)
         }
         if let name = known.subtracting(used).min() {
-            throw error("no statement of the section uses :\(name)", at: header)
+            throw error(
+                "no statement of the section uses :\(name)", hint: "use it, or remove it",
+                at: header)
         }
     }
 
@@ -248,7 +250,7 @@ package struct WorkloadFileParser {
         case "statement": step.statements.append(try statement(value))
         case "times": step.times = try integer(key, value, 1...1_000_000_000)
         case "batch": step.batch = try integer(key, value, 1...1_000_000)
-        default: step.weight = try number(key, value, 0.000_001...1_000_000_000)
+        default: step.weight = try weight(value)
         }
         if section == .setup { file.setup.append(step) } else { file.mix.append(step) }
     }

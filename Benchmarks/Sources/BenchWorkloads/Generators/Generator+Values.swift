@@ -14,7 +14,7 @@ package struct GeneratorRun {
         self.random = random
     }
 
-    /// Returns the IDs for new documents, and forgets them.
+    /// Returns and removes the IDs for new documents.
     package mutating func takeNewIDs() -> [GeneratorState.NewID] {
         defer { newIDs = [] }
         return newIDs

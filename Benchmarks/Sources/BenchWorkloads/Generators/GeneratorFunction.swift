@@ -80,7 +80,8 @@ enum GeneratorFunction: String, CaseIterable {
             guard arguments.count == 2, bounds.count == 2 else { return nil }
             guard bounds[0].value <= bounds[1].value else {
                 throw parser.error(
-                    "the lower bound exceeds the upper one", at: arguments[0].offset)
+                    "the lower bound \(bounds[0].text) exceeds the upper bound \(bounds[1].text)",
+                    hint: "write \(form)", at: arguments[0].offset)
             }
             return .uniform(bounds[0], bounds[1])
         case .normal:

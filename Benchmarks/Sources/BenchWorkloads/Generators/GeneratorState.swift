@@ -37,7 +37,7 @@ package final class GeneratorState: Sendable {
         }
     }
 
-    /// Returns how often the counter of a sequence has been read before.
+    /// Returns the number of earlier reads of the counter of a sequence, and counts this one.
     func count(_ slot: Int) -> Int64 {
         state.withLock { state in
             defer { state.counters[slot] += 1 }

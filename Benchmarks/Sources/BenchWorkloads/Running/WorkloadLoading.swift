@@ -74,7 +74,7 @@ extension WorkloadFile {
     /// The settings and steps in sentences, with the statements for SQLite.
     private var summary: [String] {
         var lines = [
-            "\(name): \(settings.tasks) tasks, durability \(settings.durability.rawValue), "
+            "\(name): \(settings.tasks) \(settings.tasks == 1 ? "task" : "tasks"), durability \(settings.durability.rawValue), "
                 + "seed \(settings.seed)"
         ]
         let total = mix.reduce(0) { $0 + $1.weight }

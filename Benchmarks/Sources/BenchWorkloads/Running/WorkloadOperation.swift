@@ -65,7 +65,7 @@ struct OperationSource {
         return operations[...]
     }
 
-    /// Takes back operations that were not executed.
+    /// Puts operations that were not executed back in front of the others.
     mutating func giveBack(_ operations: ArraySlice<WorkloadOperation>) { rest = operations }
 
     private mutating func choose() -> Int {
