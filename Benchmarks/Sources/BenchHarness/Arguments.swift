@@ -90,6 +90,11 @@ package struct BenchmarkArguments: Equatable {
         }
         // The help and the version need no other arguments.
         if action == .help || action == .version { return }
+        try checkCombination(isRun: isRun)
+    }
+
+    /// Takes the workload file of `run`, and refuses options that exclude each other.
+    private mutating func checkCombination(isRun: Bool) throws(Misuse) {
         if isRun {
             guard names.count == 1 else {
                 throw Misuse("run requires one workload file, not \(names.count)")

@@ -79,8 +79,9 @@ package struct Case {
 package enum Better: String, Sendable {
     case higher, lower
 
-    /// Returns the factor by which `value` is better than `other`; nil if one of them is not positive
-    /// or not finite.
+    /// Returns the factor by which `value` is better than `other`.
+    ///
+    /// Returns nil if one of them is not positive, or not finite.
     package func advantage(of value: Double, over other: Double) -> Double? {
         guard value > 0, other > 0, value.isFinite, other.isFinite else { return nil }
         return self == .higher ? value / other : other / value

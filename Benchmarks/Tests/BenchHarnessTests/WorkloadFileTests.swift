@@ -181,7 +181,10 @@ import Testing
         ),
         ("unifrom(1, 2)", "3:6: unknown generator unifrom: did you mean uniform?"),
         ("uniform(1)", "3:6: invalid arguments of uniform; write uniform(LOW, HIGH)"),
-        ("uniform(5, 1)", "3:14: the lower bound 5 exceeds the upper bound 1; write uniform(LOW, HIGH)"),
+        (
+            "uniform(5, 1)",
+            "3:14: the lower bound 5 exceeds the upper bound 1; write uniform(LOW, HIGH)"
+        ),
         ("zipf(5, 99)", "3:14: the exponent must be from 0.01 to 10"),
         ("zipf(0)", "3:6: invalid arguments of zipf; write zipf(COUNT) or zipf(COUNT, EXPONENT)"),
         (

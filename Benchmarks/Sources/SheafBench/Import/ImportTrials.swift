@@ -28,7 +28,7 @@ struct ImportedFile {
             let text = Cars.text(UInt64(index))
             switch format {
             case .jsonl:
-                // Every row has 250 bytes with its line break.
+                // A shorter row is filled up to 250 bytes with its line break.
                 let end = text.index(before: text.endIndex)
                 let padding = String(repeating: "x", count: max(0, 249 - text.utf8.count - 9))
                 fputs("\(text[..<end]),\"pad\":\"\(padding)\"}\n", file)
