@@ -35,6 +35,17 @@ import Testing
         #expect(try ToolRun(["verify", deep]).status == 0)
     }
 
+    @Test func `a row that would hide a counter is a bad row, and the counter stays`() throws {
+        #expect(try run(file("new.jsonl", "{\"_id\":1}\n")).status == 0)
+        let update = "UPDATE cars APPLY miles INCREMENT BY 5 WHERE _id = 1"
+        #expect(try ToolRun(["query", store, update]).status == 0)
+        let path = try file("old.jsonl", "{\"_id\":1,\"miles\":9}\n{\"_id\":2}\n")
+        let second = try run(path, "--on-conflict=update")
+        #expect(second.status == 1 && second.text.contains("imported 1 document"))
+        #expect(second.errors == "sheaf: \(path), line 1: miles is a counter and cannot be set\n")
+        #expect(try rows() == ["{\"_id\":1,\"miles\":5}", "{\"_id\":2}"])
+    }
+
     @Test func `the format is found by name and content, or given`() throws {
         let object = "{\"_id\":1,\"a\":\"x\"}"
         for (name, text) in [

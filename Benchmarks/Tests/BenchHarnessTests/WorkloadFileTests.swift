@@ -121,8 +121,7 @@ import Testing
         ),
         (
             "[run]\nduration = 5 s\noperations = 5",
-            "3:14: a round ends by its duration or by its number of operations; "
-                + "remove one of the two"
+            "3:14: duration and operations are both set; remove one of them"
         ),
         ("[run]\ndurability = half", "2:14: durability must be full or relaxed, not half"),
         ("[run]\n[run]", "2:1: [run] must be the first section, and occur once"),

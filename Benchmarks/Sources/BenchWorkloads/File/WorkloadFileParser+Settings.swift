@@ -8,8 +8,8 @@ extension WorkloadFileParser {
         case "duration", "operations":
             guard !hasLimit else {
                 throw error(
-                    "a round ends by its duration or by its number of operations",
-                    hint: "remove one of the two", at: value.start)
+                    "duration and operations are both set", hint: "remove one of them",
+                    at: value.start)
             }
             hasLimit = true
             file.settings.limit =
