@@ -65,6 +65,16 @@ package struct BackupWriter {
     package static func write(
         _ source: BackupSource, to target: BackupTarget, _ options: Options
     ) throws(StorageError) -> CopyReport {
+        do throws(StorageError) { return try copy(source, to: target, options) } catch {
+            guard case .full(let reason) = error else { throw error }
+            // The store itself needs no room, as the general text of the error would say.
+            throw .refused("the disk of the copy is full: \(reason); make room or use another disk")
+        }
+    }
+
+    private static func copy(
+        _ source: BackupSource, to target: BackupTarget, _ options: Options
+    ) throws(StorageError) -> CopyReport {
         try target.checkFree()
         try UnfinishedBackup.removeLeftovers(in: target.parent)
         let directory = try UnfinishedBackup(for: target, random: options.random)
