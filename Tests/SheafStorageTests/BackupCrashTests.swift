@@ -100,10 +100,8 @@ struct BackupCrashTests {
             } catch {
                 let names = try tree.names()
                 #expect(names.isEmpty, "call \(call): \(error) left \(names)")
-                guard code == .noSpace else { continue }
-                // Verification reports files that it cannot read.
-                let texts = ["the disk of the copy is full: ", "the file cannot be read: "]
-                #expect(texts.contains { "\(error)".contains($0) }, "call \(call): \(error)")
+                // That text advises to open the store again, which does not help here.
+                #expect(!"\(error)".hasPrefix("the disk is full: "), "call \(call): \(error)")
             }
         }
     }
