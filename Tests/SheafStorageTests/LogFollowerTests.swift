@@ -97,6 +97,28 @@ import Testing
         #expect(recovered.commit >= seen)
     }
 
+    @Test func `a refresh within a segment does not list the directory`() throws {
+        let engine = try engine(on: volume)
+        try put("key", "1", engine)
+        let follower = try LogFollower(try LogReader(volume))
+        for number in 2...40 {
+            let before = engine.snapshot().end
+            try put("key", "\(number)", engine)
+            volume.inject(SimulatedFault(.error(.inputOutput), atCall: 1, of: .list))
+            if engine.snapshot().end.segment == before.segment {
+                #expect(try follower.advance()?.changedKeys == [Array("key".utf8)])
+            } else {
+                #expect(throws: StorageError.self) { try follower.advance() }
+                #expect(follower.snapshot.end == before)
+                #expect(try follower.advance()?.changedKeys == [Array("key".utf8)])
+            }
+            volume.removeFaults()
+            #expect(follower.snapshot.commit == CommitID(number))
+            #expect(try payload(of: "key", in: follower.snapshot) == "\(number)")
+        }
+        try engine.close()
+    }
+
     @Test func `a reader stops at the mark, whatever follows in the file`() throws {
         let engine = try engine(on: volume)
         try put("key", "1", engine)

@@ -62,6 +62,24 @@ package final class DirectorySnapshot: UnwritableVolume {
         return MappedFile(name: name, LogFile(mapping: nil, count: 0, isSealed: true))
     }
 
+    /// Returns the snapshot at a newer mark in the same segment.
+    ///
+    /// Returns nil if the files have changed otherwise, or the segment must be mapped again.
+    func growing(to newer: SyncedMark) -> DirectorySnapshot? {
+        guard let mark, newer.owner == mark.owner, newer.replacements == mark.replacements,
+            newer.position.segment == mark.position.segment, newer.position > mark.position
+        else { return nil }
+        let name = FileName.name(ofSegment: mark.position.segment)
+        guard let file = logFiles[name], !file.isSealed, !file.isCopy, let mapping = file.mapping,
+            mapping.count >= newer.position.offset
+        else { return nil }
+        var files = logFiles
+        files[name] = LogFile(mapping: mapping, count: newer.position.offset, isSealed: false)
+        return DirectorySnapshot(
+            base: base, mark: newer, contradictedMark: nil, names: listedNames, logFiles: files,
+            checkpoints: checkpoints)
+    }
+
     /// Whether two snapshots without marks have the same bytes.
     ///
     /// Without a writer's mark, a longer log shows only in the bytes of the last file.
@@ -130,33 +148,5 @@ private final class SharedFile: UnwritableFile {
 
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
         try file.map(length: length, mode)
-    }
-}
-
-extension FileMapping {
-    /// Returns a mapping of the first `length` bytes, which retains this one.
-    func prefix(_ length: Int) -> FileMapping {
-        precondition(length <= count, "A part of a mapping is not longer than the mapping.")
-        guard length < count else { return self }
-        return FileMapping(base: base, count: length) { withExtendedLifetime(self) {} }
-    }
-
-    /// Returns a copy of bytes in memory, which no change of a file affects.
-    static func copy(
-        count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(VolumeError) -> Void
-    ) throws(VolumeError) -> FileMapping {
-        let copied = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(count, 1), alignment: 4_096)
-        nonisolated(unsafe) let bytes = copied
-        do throws(VolumeError) {
-            try fill(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]))
-        } catch {
-            bytes.deallocate()
-            throw error
-        }
-        guard let base = bytes.baseAddress else {
-            preconditionFailure("An allocation of at least one byte has an address.")
-        }
-        return FileMapping(base: base, count: count) { bytes.deallocate() }
     }
 }

@@ -13,7 +13,7 @@ package final class LogFollower: Sendable {
 
     private struct State: ~Copyable {
         var directory: DirectorySnapshot
-        var store: StoreID?
+        var contents: LogContents
         var keyspace: Keyspace
         var snapshot: LogSnapshot
         var table: ReaderTable
@@ -40,7 +40,7 @@ package final class LogFollower: Sendable {
         var table = ReaderTable()
         let segments = try table.update(contents, directory, readable: found.snapshot.end)
         return State(
-            directory: directory, store: contents.store, keyspace: found.keys.takeKeyspace(),
+            directory: directory, contents: contents, keyspace: found.keys.takeKeyspace(),
             snapshot: found.snapshot.with(segments), table: table)
     }
 
@@ -49,6 +49,11 @@ package final class LogFollower: Sendable {
         try state.withLock { state throws(StorageError) in
             let mark = SyncedMark.current(in: volume)
             if let mark, mark == state.directory.mark, !state.isBroken { return nil }
+            if let mark, !state.isBroken,
+                let (directory, contents) = Self.growing(state.directory, state.contents, to: mark)
+            {
+                return try Self.apply(directory, contents, to: &state)
+            }
             let (directory, contents) = try LogReader.read(volume, after: state.directory)
             if mark == nil, directory.hasSameFiles(as: state.directory), !state.isBroken {
                 return nil
@@ -67,8 +72,22 @@ package final class LogFollower: Sendable {
     private static func continues(
         _ contents: LogContents, _ state: borrowing State
     ) -> Bool {
-        !state.isBroken && contents.store == state.store && state.snapshot.commit > 0
+        !state.isBroken && contents.store == state.contents.store && state.snapshot.commit > 0
             && contents.removalsCompactedThrough < state.snapshot.end
+    }
+
+    /// Returns the files with the new commits of the last segment, if nothing else has changed.
+    ///
+    /// This takes no call of the system, as most commits end in the segment of their predecessor.
+    private static func growing(
+        _ directory: DirectorySnapshot, _ contents: LogContents, to mark: SyncedMark
+    ) -> (DirectorySnapshot, LogContents)? {
+        guard let directory = directory.growing(to: mark),
+            let last = contents.files.last,
+            let mapping = directory.logFiles[last.name]?.mapping,
+            let contents = contents.growing(mapping, to: mark)
+        else { return nil }
+        return (directory, contents)
     }
 
     private static func apply(
@@ -97,6 +116,7 @@ package final class LogFollower: Sendable {
             grownLength: old.grownLength + end.length)
         state.keyspace = consume keyspace
         state.directory = directory
+        state.contents = contents
         state.isBroken = false
         return Advance(snapshot: state.snapshot, changedKeys: changedKeys)
     }

@@ -6,6 +6,8 @@ import SheafBytes
 /// cuts off are mapped. All others are read by calls.
 enum SealedPart {
     private static let chunkLength = 64 << 10
+    /// The number of bytes mapped after the mark, into which the file may grow.
+    private static let growthLength = 64 << 10
 
     /// Maps a sealed file up to its footer; returns nil if it has none.
     ///
@@ -51,8 +53,10 @@ enum SealedPart {
             {
                 mapping
             } else {
-                // The rest of the file is mapped, too, so that the next commits need no mapping.
-                try file.map(length: size, .shared)
+                // More is mapped than the file has, so that the next commits need no mapping. Bytes
+                // after a mark are not accessed before the mark is there.
+                try file.map(
+                    length: min(max(size, end + growthLength), Limits.maximumFileLength), .shared)
             }
         // A file with room for a footer after the mark is never cut off before the end of one.
         if size >= sealed, mapping.count >= sealed,

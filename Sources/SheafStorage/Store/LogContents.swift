@@ -106,6 +106,19 @@ struct LogContents {
         throw .damaged(file.name, at: offset, reason)
     }
 
+    /// Returns the same files after the last one has grown up to a mark; nil if that is another one.
+    func growing(_ mapping: FileMapping, to mark: SyncedMark) -> LogContents? {
+        guard let last = files.last, last.segments.upperBound == mark.position.segment,
+            last.header.kind == .log, last.footer == nil
+        else { return nil }
+        var grown = self
+        grown.files[files.count - 1] = File(
+            name: last.name, header: last.header, footer: nil,
+            mapping: mapping.prefix(mark.position.offset))
+        grown.durable = DurableCommit(commit: mark.commit, file: FileName.syncedName)
+        return grown
+    }
+
     private mutating func open(
         _ covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)],
         in volume: any Volume
