@@ -106,7 +106,9 @@ struct LogContents {
         throw .damaged(file.name, at: offset, reason)
     }
 
-    /// Returns the same files after the last one has grown up to a mark; nil if that is another one.
+    /// Returns the same files after the last one has grown up to a mark.
+    ///
+    /// Returns nil if the mark is in another file.
     func growing(_ mapping: FileMapping, to mark: SyncedMark) -> LogContents? {
         guard let last = files.last, last.segments.upperBound == mark.position.segment,
             last.header.kind == .log, last.footer == nil
