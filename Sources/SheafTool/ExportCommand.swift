@@ -75,7 +75,7 @@ enum ExportCommand {
     ) throws(ToolError) -> ExitCode {
         let task = try task(arguments)
         let path = arguments.operands[0]
-        if let file = task.file { try check(file, isOutside: path) }
+        if let file = task.file { try OutputFile.check(file, isOutside: path) }
         // Threads inherit the mask of signals.
         let signals = task.file == nil ? nil : try StopSignals()
         let reader = try onStore(at: path) { () throws(StorageError) in
@@ -137,18 +137,6 @@ enum ExportCommand {
         }
         task.format = format
         return task
-    }
-
-    /// Throws if a file would be written into the directory of the store.
-    private static func check(_ file: String, isOutside path: String) throws(ToolError) {
-        guard let store = PosixPath.resolved(path) else { return }
-        var parent = file.utf8[...]
-        while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
-        let directory = PosixPath.resolved(parent.isEmpty ? "." : String(Substring(parent)))
-        let places = [directory, PosixPath.resolved(file)].compactMap { $0 }
-        guard places.contains(where: { ($0 + "/").hasPrefix(store + "/") }) else { return }
-        throw .usage(
-            "\(file.shortened) is inside the store \(path.shortened); name a file outside of it")
     }
 
     private static func format(named name: String) throws(ToolError) -> ExportFormat {

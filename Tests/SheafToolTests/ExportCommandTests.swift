@@ -228,8 +228,12 @@ import Testing
         func temporaryNames() throws -> Set<String> {
             Set(
                 try FileManager.default.contentsOfDirectory(atPath: directory.path)
-                    .filter { $0.hasPrefix(PendingFile.prefix) })
+                    .filter { $0.hasPrefix(PendingFile.prefix) && !$0.hasSuffix("settings") })
         }
+        // A file with another name of that form is a user's own.
+        let own = directory.path(PendingFile.prefix + "settings")
+        try "own".write(toFile: own, atomically: true, encoding: .utf8)
+        defer { #expect((try? String(contentsOfFile: own, encoding: .utf8)) == "own") }
         let running = try PendingFile(path: directory.path("running.jsonl"), replacing: false)
         try ExportStream(running).write("{}\n")
         let names = try temporaryNames()

@@ -107,6 +107,7 @@ extension ShellCommand {
 extension ShellSession {
     /// Writes results to a file, or to standard output again if there is no path.
     func redirect(to path: String?) throws(ToolError) {
+        if let path, let store = store.path { try OutputFile.check(path, isOutside: store) }
         // Data of earlier statements must not follow the truncation of the same file.
         output.flush()
         // The file is opened first: if that fails, the output stays as it is.

@@ -43,10 +43,18 @@ final class TemporaryFile {
         throw VolumeError(.lock, Self.prefix, VolumeError.Code(EWOULDBLOCK))
     }
 
+    /// Whether a name has the form of a temporary one; others belong to a user.
+    private static func isTemporary(_ name: String) -> Bool {
+        guard name.hasPrefix(prefix) else { return false }
+        let digits = name.utf8.dropFirst(prefix.utf8.count)
+        return (1...16).contains(digits.count)
+            && digits.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+
     /// Removes the files that no process has locked.
     private static func removeLeftovers(in volume: PosixVolume) {
         // The files are not needed for the export, so errors are ignored.
-        for name in (try? volume.names()) ?? [] where name.hasPrefix(prefix) {
+        for name in (try? volume.names()) ?? [] where isTemporary(name) {
             let lock = FileLock(name, in: volume)
             // If the file was published in the meantime, the name is missing.
             if lock.state == .acquired { try? volume.remove(name) }

@@ -1,6 +1,7 @@
 import SheafBytes
 package import SheafDocument
 import SheafEngine
+import SheafStatements
 import SheafStorage
 
 /// Rows that one commit writes, encoded as documents.
@@ -17,6 +18,8 @@ package struct ImportBatch: ~Copyable {
         let idName: String
         /// Maximum number of bad rows.
         let badRowLimit: UInt64
+        /// Maximum length of a document in the store.
+        let documentLimit: Int
         let documents: DocumentEngine
         /// Whether batches of JSON texts are encoded later, by other threads.
         ///
@@ -102,6 +105,13 @@ package struct ImportBatch: ~Copyable {
         }
         guard id != nil || settings.idName == Self.idName else {
             return reject(row: row, "the field \(settings.idName.shortened) is missing")
+        }
+        // Longer documents cannot be decoded, which numbering their names requires.
+        guard encoder.length <= EncodedDocument.maximumLength else {
+            let limit = min(settings.documentLimit, EncodedDocument.maximumLength)
+            let error = EngineError.limit(
+                name: "maximumDocumentLength", value: encoder.length, limit: limit)
+            return reject(row: row, StoreError(error).message)
         }
         if encoder.spellsNames { spelledNames.add(encoder.spelledNames) }
         do throws(DocumentError) {

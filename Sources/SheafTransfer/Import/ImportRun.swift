@@ -138,6 +138,7 @@ package final class ImportRun {
             collection: catalog.number(ofCollection: target.collection)
                 ?? UInt16(clamping: catalog.collections.count),
             idName: options.idName, badRowLimit: options.badRowLimit,
+            documentLimit: target.queries.parameters.values.hardSizeLimit,
             documents: target.queries.documents)
         let (source, rows) = (source, rows)
         do throws(ThreadRefused) {

@@ -207,6 +207,23 @@ import Testing
                 == "{\"a\":1}\n{\"b\":2}\n")
     }
 
+    @Test func `.output does not replace a file of the store`() throws {
+        let (run, directory) = try run(
+            """
+            "$0" s.sheaf -c "INSERT INTO t DOCUMENTS ({'_id': 1})" > log
+            ln -s s.sheaf link
+            for file in s.sheaf/0000000001.log s.sheaf/new link/LOCK; do
+                "$0" s.sheaf -c ".output $file" -c "SELECT * FROM t"
+            done
+            "$0" s.sheaf --mode jsonl -c "SELECT * FROM t"
+            "$0" verify s.sheaf > log
+            """)
+        #expect(run.status == 0 && run.text == "{\"_id\":1}\n", "\(run.text)")
+        #expect(run.errors.split(separator: "\n").count == 3, "\(run.errors)")
+        #expect(run.errors.contains("s.sheaf/new is inside the store s.sheaf; name a file outside"))
+        #expect(!FileManager.default.fileExists(atPath: directory.path("s.sheaf/new")))
+    }
+
     @Test func `the nesting of .read is limited`() throws {
         let (run, _) = try run("echo '.read loop' > loop; \"$0\" -f loop")
         #expect(run.status == 1 && run.errors.contains(".read is nested more than 16 times: loop"))
