@@ -7,6 +7,11 @@
 #if !canImport(Darwin)
     /// A watch of the writes to one file, by inotify.
     final class FileWatch: VolumeWatch {
+        /// Time before each wait in which events are collected.
+        ///
+        /// A thread that slept until each event would cost the writer a wake-up per commit.
+        private static let pauseMilliseconds: Int32 = 1
+
         private let events: Descriptor
         /// The ends of a pipe that `interrupt` writes to.
         private let interruption: (read: Descriptor, write: Descriptor)
@@ -36,10 +41,12 @@
             _ = try? events.call(.read, "events") { events in
                 (try? interruption.read.call(.read, "events") { pipe in
                     var polled = [
-                        pollfd(fd: events, events: Int16(POLLIN), revents: 0),
                         pollfd(fd: pipe, events: Int16(POLLIN), revents: 0),
+                        pollfd(fd: events, events: Int16(POLLIN), revents: 0),
                     ]
-                    _ = poll(&polled, nfds_t(polled.count), Int32(clamping: milliseconds))
+                    if poll(&polled, 1, Self.pauseMilliseconds) == 0 {
+                        _ = poll(&polled, nfds_t(polled.count), Int32(clamping: milliseconds))
+                    }
                     Self.drain(events)
                     Self.drain(pipe)
                     return 0
