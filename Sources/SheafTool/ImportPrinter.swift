@@ -88,7 +88,9 @@ struct ImportPrinter {
                     + "\(Self.count(report.badRowCount, "bad row")); --resume continues")
         } else if report.isInterrupted {
             output.printError(
-                "interrupted after \(position(of: report)); --resume continues")
+                report.isResumable
+                    ? "interrupted after \(position(of: report)); --resume continues"
+                    : "interrupted before any row was written; run the command again")
         }
     }
 

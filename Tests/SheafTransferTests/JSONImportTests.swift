@@ -193,6 +193,18 @@ import Testing
         }
     }
 
+    @Test func `an import interrupted before its first commit cannot be resumed`() throws {
+        let fixture = try ImportFixture()
+        let path = try fixture.file("rows", Array("{\"_id\":1}\n".utf8))
+        let run = try ImportRun(
+            ImportFile.open(path, .jsonl, CSVOptions()),
+            into: ImportTarget(fixture.log, fixture.queries, collection: "t"), ImportOptions())
+        run.interruption()
+        let report = try run.run()
+        #expect(report.isInterrupted && !report.isResumable)
+        #expect(try fixture.documents().isEmpty)
+    }
+
     @Test func `generated ids sort in the order of the rows`() throws {
         let fixture = try ImportFixture()
         for first in [1, 1_000] {

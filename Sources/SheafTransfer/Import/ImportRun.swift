@@ -49,6 +49,8 @@ package struct ImportReport: Sendable {
     package fileprivate(set) var isStopped = false
     /// Whether the import ended early because it was interrupted.
     package fileprivate(set) var isInterrupted = false
+    /// Whether the store has the position at which another run can continue.
+    package fileprivate(set) var isResumable = false
 }
 
 /// An import: one thread reads rows and others encode them while another one writes them.
@@ -126,7 +128,7 @@ package final class ImportRun {
             onProgress(report)
             if report.isStopped { break }
         }
-        report.isInterrupted = rows.isCancelled
+        (report.isInterrupted, report.isResumable) = (rows.isCancelled, hasProgress)
         requestFlush()
         while !flushes.isEmpty { try waitForFlush() }
         return report
