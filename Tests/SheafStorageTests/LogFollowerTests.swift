@@ -55,7 +55,10 @@ import Testing
         let follower = try LogFollower(try LogReader(volume))
         for round in 0..<6 {
             for number in 0..<20 { try put("key \(number)", "payload \(round)", engine) }
+            // The next commit may end in the segment that the reader has seen last.
+            if round % 2 == 1 { _ = try follower.advance() }
             try compact(engine)
+            try put("key 0", "payload \(round)", engine)
             _ = try follower.advance()
             let own = follower.snapshot.segments.files.map(\.header)
             #expect(own == engine.snapshot().segments.files.map(\.header))
