@@ -57,7 +57,7 @@ package final class DirectorySnapshot: UnwritableVolume {
         }
         let file = try base.open(name, .read)
         guard name == FileName.syncedName else { return file }
-        // A mark that was written after the snapshot says nothing of its files.
+        // A mark that was written after the snapshot does not describe its files.
         file.close()
         return MappedFile(name: name, LogFile(mapping: nil, count: 0, isSealed: true))
     }

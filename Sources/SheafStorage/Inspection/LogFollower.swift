@@ -78,7 +78,8 @@ package final class LogFollower: Sendable {
 
     /// Returns the files with the new commits of the last segment, if nothing else has changed.
     ///
-    /// This takes no call of the system, as most commits end in the segment of their predecessor.
+    /// Most commits end in the segment of their predecessor, whose mapping already covers them, so
+    /// this needs no system call.
     private static func growing(
         _ directory: DirectorySnapshot, _ contents: LogContents, to mark: SyncedMark
     ) -> (DirectorySnapshot, LogContents)? {
