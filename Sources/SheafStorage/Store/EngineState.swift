@@ -44,8 +44,9 @@ struct EngineState: ~Copyable {
     var grownLength: Int
     /// The callers that wait for a commit, in the order of their commits.
     var waiters: [CommitWaiter] = []
-    var pending = PendingBatch()
-    var spare: PendingBatch? = PendingBatch()
+    var pending: PendingBatch
+    /// The batch for the next records while `pending` is written; nil during a flush.
+    var spare: PendingBatch?
     /// The position up to which the log is known to be synced.
     var synced: LogPosition
     /// The snapshot that readers see.
@@ -172,7 +173,7 @@ struct EngineState: ~Copyable {
             tree: flush.tree, segments: segments, commit: flush.commit,
             commitAt: flush.commitAt, end: flush.end, indexMark: flush.indexMark,
             chain: written.chain, grownLength: flush.grownLength)
-        flush.batch.reset(keeping: options.bulkSegmentLength)
+        flush.batch.reset()
         spare = flush.batch
         let done = waiters.prefix { $0.commit <= flush.commit }
         waiters.removeFirst(done.count)

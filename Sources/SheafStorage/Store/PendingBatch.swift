@@ -33,15 +33,23 @@ final class PendingBatch: Sendable {
         let lastCommitAt: UInt64
     }
 
-    private static let usualCapacity = 8 << 20
+    private static let initialCapacity = 64 << 10
+    /// The capacity beyond which a batch grows to its usual capacity at once.
+    ///
+    /// Memory that is not written to is free; growing in steps would copy the records.
+    private static let smallCapacity = 1 << 20
 
+    /// The capacity that is kept for the next records.
+    private let usualCapacity: Int
     nonisolated(unsafe) private(set) var buffer: UnsafeMutableRawPointer
     nonisolated(unsafe) private var capacity: Int
     nonisolated(unsafe) private(set) var length = 0
     nonisolated(unsafe) var pieces: [Piece] = []
 
-    init() {
-        capacity = 64 << 10
+    /// Creates an empty batch that keeps its memory up to a length of the records.
+    init(usualLength: Int = 0) {
+        usualCapacity = max(usualLength, 8 << 20)
+        capacity = Self.initialCapacity
         buffer = .allocate(byteCount: capacity, alignment: 64)
     }
 
@@ -67,18 +75,19 @@ final class PendingBatch: Sendable {
         UnsafeMutableRawBufferPointer(start: buffer + extent.bufferOffset, count: extent.length)
     }
 
-    /// Removes all records, and keeps the memory unless it is larger than usual and than `kept`.
-    func reset(keeping kept: Int = 0) {
+    /// Removes all records, and keeps the memory unless it is larger than usual.
+    func reset() {
         length = 0
         pieces.removeAll(keepingCapacity: true)
-        guard capacity > max(kept, Self.usualCapacity) else { return }
+        guard capacity > usualCapacity else { return }
         buffer.deallocate()
-        capacity = 64 << 10
+        capacity = Self.initialCapacity
         buffer = .allocate(byteCount: capacity, alignment: 64)
     }
 
     private func grow(to needed: Int) {
-        let larger = max(needed, capacity * 2)
+        let isLong = needed > Self.smallCapacity && needed <= usualCapacity
+        let larger = isLong ? usualCapacity : max(needed, capacity * 2)
         let target = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 64)
         target.copyMemory(from: buffer, byteCount: length)
         buffer.deallocate()

@@ -203,6 +203,8 @@ struct Recovery {
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,
             lastCommitAt: end.commitAt, end: end.position, indexMark: snapshot.indexMark,
             grownLength: end.length,
+            pending: PendingBatch(usualLength: options.bulkSegmentLength),
+            spare: PendingBatch(usualLength: options.bulkSegmentLength),
             synced: end.position, published: snapshot, opening: opening)
         return Recovered(
             state: state, chainHash: sealed?.footer.chainHash ?? 0,
