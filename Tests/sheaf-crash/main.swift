@@ -12,6 +12,7 @@ import SheafSystem
 let usage = """
     usage: sheaf-crash kill [ROUNDS [SEED]]
            sheaf-crash readers [SECONDS [SEED]]
+           sheaf-crash beside [PAIRS]
            sheaf-crash attachments [ROUNDS [SEED]]
            sheaf-crash power [ROUNDS [SEED]]
            sheaf-crash memory [ROUNDS [SEED]]
@@ -37,6 +38,10 @@ do {
         ChildCommand.print("\(try Kill.run(rounds: rounds ?? 200, seed: seed))", to: 1)
     case "readers":
         ChildCommand.print(try Readers.run(seconds: rounds ?? 60, seed: seed), to: 1)
+    case "beside":
+        // Threads inherit the processor of the thread that starts them.
+        WriterBesideReaders.restrict(to: "0")
+        ChildCommand.print(try await WriterBesideReaders.run(pairs: rounds ?? 10), to: 1)
     case "attachments":
         ChildCommand.print(try await AttachmentKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
     case "power":
@@ -76,6 +81,8 @@ do {
         try await ChildCommand.load(arguments[2])
     case "child" where arguments.count == 4 && arguments[1] == "follow":
         try ChildCommand.follow(arguments[2], isWatching: arguments[3] == "1")
+    case "child" where arguments.count == 3 && arguments[1] == "refresh":
+        try ChildCommand.refresh(arguments[2])
     case "child" where arguments.count == 3 && arguments[1] == "hold":
         try ChildCommand.hold(arguments[2])
     case "child" where arguments.count == 4 && arguments[1] == "attach":

@@ -5,13 +5,18 @@
 #endif
 
 #if !canImport(Darwin)
+    import SheafSystem
+    import Synchronization
+
     /// A watch of the writes to one file, by inotify.
     final class FileWatch: VolumeWatch {
-        /// Time before each wait in which events are collected.
+        /// Minimum time between the ends of two waits for events.
         ///
-        /// A thread that slept until each event would cost the writer a wake-up per commit.
-        private static let pauseMilliseconds: Int32 = 1
+        /// A thread that slept until each event would cost a busy writer a wake-up per flush.
+        private static let pauseNanoseconds: UInt64 = 10_000_000
 
+        /// The time at which the last wait ended.
+        private let lastEnd = Atomic<UInt64>(0)
         private let events: Descriptor
         /// The ends of a pipe that `interrupt` writes to.
         private let interruption: (read: Descriptor, write: Descriptor)
@@ -44,15 +49,25 @@
                         pollfd(fd: pipe, events: Int16(POLLIN), revents: 0),
                         pollfd(fd: events, events: Int16(POLLIN), revents: 0),
                     ]
-                    if poll(&polled, 1, Self.pauseMilliseconds) == 0 {
+                    if poll(&polled, 1, pauseMilliseconds()) == 0 {
                         _ = poll(&polled, nfds_t(polled.count), Int32(clamping: milliseconds))
                     }
                     Self.drain(events)
                     Self.drain(pipe)
+                    lastEnd.store(Self.now(), ordering: .relaxed)
                     return 0
                 }) ?? 0
             }
         }
+
+        /// Returns the time in which a wait only collects events.
+        private func pauseMilliseconds() -> Int32 {
+            let elapsed = Self.now() - lastEnd.load(ordering: .relaxed)
+            return elapsed < Self.pauseNanoseconds
+                ? Int32((Self.pauseNanoseconds - elapsed + 999_999) / 1_000_000) : 0
+        }
+
+        private static func now() -> UInt64 { Clock.system.monotonicNanoseconds() }
 
         func interrupt() {
             // A full pipe already ends the wait.
