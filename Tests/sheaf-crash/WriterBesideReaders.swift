@@ -16,7 +16,7 @@ enum WriterBesideReaders {
     private static let writerCount = 4
     private static let keyCount = 10_000
     private static let payload = [UInt8](repeating: 1, count: 250)
-    private static let phaseNanoseconds: UInt64 = 3_000_000_000
+    private static let phaseNanoseconds: UInt64 = 1_000_000_000
 
     /// Measures a writer alone and beside readers in alternation; returns the figures.
     ///
