@@ -88,29 +88,43 @@ import Testing
     }
 
     @Test func `an error in an array is located, also if reading cannot continue`() throws {
-        for (text, message) in [
-            ("[", "line 1: the array has no closing ]"),
-            ("[{}", "line 1: the array has no closing ]"),
-            ("[{},\n", "line 2: the array has no closing ]"),
-            ("[{}\n{}]", "line 2: expected a comma or ] after an element of the array"),
-            ("[,{}]", "line 1: expected an object"), ("[{},]", "line 1: expected an object"),
-            ("[{}]\n\nx", "line 3: unexpected text after the array"),
+        for (text, message, count) in [
+            ("[", "line 1: the array has no closing ]", 0),
+            ("[{}", "line 1: the array has no closing ]", 1),
+            ("[{},\n", "line 2: the array has no closing ]", 1),
+            ("[{}, {}\n{}]", "line 2: expected a comma or ] after an element of the array", 2),
+            ("[,{}]", "line 1: expected an object", 0),
+            ("[{},]", "line 1: expected an object", 1),
+            ("[{}]\n\nx", "line 3: unexpected text after the array", 1),
         ] {
             let fixture = try ImportFixture()
             let error = #expect(throws: ImportError.self, "\(text)") {
                 try fixture.run(text: text, .json)
             }
             guard case .source(let found)? = error else { continue }
-            #expect(found.hasSuffix("/text, " + message), "\(text): \(found)")
+            let hint = count == 0 ? "" : "; rows up to value \(count) were imported"
+            #expect(found.hasSuffix("/text, " + message + hint), "\(text): \(found)")
+            #expect(try fixture.documents().count == count, "\(text)")
         }
         let fixture = try ImportFixture()
         let report = try fixture.run(text: "[1,\n{\"a\":\n x},\n{\"_id\":1}]", .json)
         #expect(report.importedCount == 1)
         #expect(
             report.badRows == [
-                BadRow(row: 1, reason: "column 1: expected an object"),
-                BadRow(row: 3, reason: "column 2: expected a value"),
+                BadRow(row: 1, reason: "line 1, column 2: expected an object"),
+                BadRow(row: 2, reason: "line 3, column 2: expected a value"),
             ])
+    }
+
+    @Test func `values of one line have numbers and columns of their own`() throws {
+        let fixture = try ImportFixture()
+        var options = ImportOptions()
+        options.conflict = .merge
+        let text = "[{\"_id\":1,\"n\":1},{\"_id\":1,\"n\":2}, {\"n\":x},{\"_id\":1,\"n\":3}]"
+        let report = try fixture.run(text: text, .json, CSVOptions(), options)
+        #expect(report.badRows == [BadRow(row: 3, reason: "line 1, column 40: expected a value")])
+        #expect(report.numbering.name(of: 3) == "value 3")
+        #expect(try fixture.documents() == [["_id": 1, "n": 3]])
     }
 
     @Test func `invalid UTF-8 and NUL bytes are bad rows`() throws {

@@ -50,6 +50,11 @@ package struct NewDocuments: Sendable {
                 spellsNames: document.spellsNames, mayHaveTokens: mayHaveTokens, number: number))
     }
 
+    /// Removes the documents of all rows after one.
+    package mutating func removeRows(after number: UInt64) {
+        rows.removeAll { $0.number > number }
+    }
+
     /// Sets the number of the collection in all keys.
     package mutating func setCollection(_ number: UInt16) {
         let prefix = StoreKey.document(collection: number, id: []).bytes

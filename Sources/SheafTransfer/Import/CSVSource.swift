@@ -156,17 +156,15 @@ package struct CSVSource: ImportSource {
     }
 
     package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
-        defer {
+        while true {
             batch.position = ImportPosition(offset: reader.input.offset, row: reader.line)
-        }
-        while !batch.isFull {
+            guard !batch.isFull else { return true }
             switch try reader.next() {
             case .end: return false
             case .bad(let reason): batch.reject(row: reader.recordLine, reason)
             case .record: appendRecord(to: &batch)
             }
         }
-        return true
     }
 
     private func appendRecord(to batch: inout ImportBatch) {

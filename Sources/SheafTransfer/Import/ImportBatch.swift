@@ -24,10 +24,12 @@ package struct ImportBatch: ~Copyable {
         /// Whether batches of JSON texts are encoded later, by other threads.
         ///
         /// Otherwise the number of bad rows is known when a row is added.
-        var encodesLater: Bool { badRowLimit == .max }
+        var encodesLater: Bool { !isLimited }
+        /// Whether a batch may end at any of its rows.
+        var isLimited: Bool { badRowLimit != .max }
     }
 
-    /// The position after the last row; the source sets it.
+    /// The position of the next row; the source sets it before each row, and at its end.
     package var position = ImportPosition()
 
     private let settings: Settings
@@ -38,6 +40,8 @@ package struct ImportBatch: ~Copyable {
     private var texts = JSONRows()
     private let encodesLater: Bool
     private var badRows: [BadRow] = []
+    /// The positions of the rows, if bad rows are limited.
+    private var starts: [RowStart] = []
     /// Number of bad rows in earlier batches.
     private var earlierBadRowCount: UInt64 = 0
     private var key = [UInt8](repeating: 0, count: 1 << 10)
@@ -65,13 +69,23 @@ package struct ImportBatch: ~Copyable {
         earlierBadRowCount + UInt64(badRows.count) > settings.badRowLimit
     }
 
+    /// Whether no row was added.
+    var isEmpty: Bool { documents.count == 0 && texts.count == 0 && badRows.isEmpty }
+
     /// Adds a row without a document.
     package mutating func reject(row: UInt64, _ reason: String) {
+        recordStart(of: row)
         badRows.append(BadRow(row: row, reason: reason))
+    }
+
+    private mutating func recordStart(of row: UInt64) {
+        guard settings.isLimited, starts.last?.row != row else { return }
+        starts.append(RowStart(row: row, position: position))
     }
 
     /// Adds a row with the fields of an object.
     package mutating func append(_ object: Object, row: UInt64) {
+        recordStart(of: row)
         guard !object.isDeeper(than: Value.maximumDepth) else {
             return reject(
                 row: row, "arrays and objects are nested deeper than \(Value.maximumDepth)")
@@ -81,17 +95,28 @@ package struct ImportBatch: ~Copyable {
         append(id: object[settings.idName], hasOtherID: hasOtherID, row: row)
     }
 
-    /// Adds a row with the fields of a JSON object; `row` is the number of its first line.
-    package mutating func append(json text: UnsafeRawBufferPointer, row: UInt64) {
-        guard !encodesLater else { return texts.append(text, row: row) }
+    /// Adds a row with the fields of a JSON object.
+    ///
+    /// Errors have their place in the source, or without `place` a column in the row.
+    mutating func append(
+        json text: UnsafeRawBufferPointer, row: UInt64, at place: TextPlace? = nil
+    ) {
+        guard !encodesLater else { return texts.append(text, row: row, at: place) }
+        recordStart(of: row)
         let id: Value?
         do throws(JSONError) {
             id = try encoder.encode(json: text, idName: idBytes, names)
         } catch {
-            let line = row + UInt64(error.line - 1)
-            return reject(row: line, "column \(error.column): \(error.explanation)")
+            return reject(row: row, Self.text(of: error, at: place))
         }
         append(id: id, hasOtherID: encoder.hasOtherID, row: row)
+    }
+
+    private static func text(of error: JSONError, at start: TextPlace?) -> String {
+        guard let start else { return "column \(error.column): \(error.explanation)" }
+        let line = start.line + UInt64(error.line - 1)
+        let column = error.line == 1 ? start.column + error.column - 1 : error.column
+        return "line \(line), column \(column): \(error.explanation)"
     }
 
     private static let idName = "_id"
@@ -148,7 +173,7 @@ package struct ImportBatch: ~Copyable {
     /// Encodes rows that another batch collected.
     mutating func encode(_ rows: UnencodedRows) throws(Malformed) -> ImportedRows {
         (badRows, position, ids) = (rows.badRows, rows.position, rows.ids)
-        rows.texts.forEach { append(json: $0, row: $1) }
+        rows.texts.forEach { append(json: $0, row: $1, at: $2) }
         var encoded = try finish()
         encoded.isLast = rows.isLast
         return encoded
@@ -160,7 +185,7 @@ package struct ImportBatch: ~Copyable {
             earlierBadRowCount += UInt64(badRows.count)
             // Batches have similar sizes; growing the memory would copy the documents again.
             documents = NewDocuments(sizedLike: documents)
-            (badRows, spelledNames) = ([], OrderedNames())
+            (badRows, starts, spelledNames) = ([], [], OrderedNames())
             names = settings.documents.newestCatalog.names
         }
         // Names of several documents get numbers first, or all documents would spell them out.
@@ -172,19 +197,32 @@ package struct ImportBatch: ~Copyable {
         }
         documents.sort()
         return ImportedRows(
-            documents: documents, badRows: badRows, position: position, isStopped: isStopped)
+            documents: documents, badRows: badRows, position: position, starts: starts)
     }
+}
+
+/// The position of a row in its source.
+struct RowStart: Sendable {
+    let row: UInt64
+    let position: ImportPosition
 }
 
 /// The content of a batch.
 struct ImportedRows: Sendable {
     var documents: NewDocuments
     var badRows: [BadRow]
+    /// The position after the last row.
     let position: ImportPosition
-    /// Whether there are more bad rows than permitted.
-    let isStopped: Bool
+    /// The positions of the rows in order, if bad rows are limited.
+    let starts: [RowStart]
     /// Whether the source has no further rows.
     var isLast = false
+
+    /// Returns the position after a row; nil means the last one.
+    func position(after row: UInt64?) -> ImportPosition {
+        guard let row else { return position }
+        return starts.first { $0.row > row }?.position ?? position
+    }
 
     /// Removes and returns the documents, which then have no second owner and change in place.
     mutating func takeDocuments() -> NewDocuments {

@@ -123,15 +123,35 @@ package final class ImportRun {
         try startReading()
         // The reading thread may wait for room in the queue.
         defer { rows.cancel() }
-        while var rows = try rows.next() {
-            try write(&rows)
-            onProgress(report)
-            if report.isStopped { break }
+        do throws(ImportError) {
+            while var rows = try nextRows() {
+                try write(&rows)
+                onProgress(report)
+                if report.isStopped { break }
+            }
+        } catch {
+            // The error says which rows were imported.
+            try flush()
+            throw error
         }
         (report.isInterrupted, report.isResumable) = (rows.isCancelled, hasProgress)
+        try flush()
+        return report
+    }
+
+    /// Makes all commits durable.
+    private func flush() throws(ImportError) {
         requestFlush()
         while !flushes.isEmpty { try waitForFlush() }
-        return report
+    }
+
+    /// Returns the next batch; an error of the source has the rows that precede it.
+    private func nextRows() throws(ImportError) -> ImportedRows? {
+        do throws(ImportError) { return try rows.next() } catch .source(let text) {
+            guard hasProgress else { throw .source(text) }
+            throw .source(
+                text + "; \(report.numbering.names(before: progress.position)) were imported")
+        }
     }
 
     private func startReading() throws(ImportError) {
@@ -161,42 +181,50 @@ package final class ImportRun {
             try waitForFlush()
         }
         let byteCount = batch.documents.byteCount
-        var writer = RowWriter(target, options, &batch)
-        // A batch that is stopped ends with its last bad row, and is written.
-        if !batch.isStopped {
-            writer.badRowRoom = options.badRowLimit - min(options.badRowLimit, report.badRowCount)
-        }
-        var progress = progress
-        let isEnd = batch.isLast && !batch.isStopped
-        let log = target.log
-        let commit: CommitID
-        do throws(EngineError) {
-            (commit, _) = try target.queries.documents.write(
-                from: nil, append: { (batch) throws(StorageError) in try log.append(batch) }
-            ) { (transaction) throws(EngineError) in
-                try writer.write(to: &transaction)
-                progress.position = batch.position
-                progress.importedCount += writer.importedCount
-                progress.badRowCount += UInt64(writer.badRows.count)
-                guard hasProgress || !isEnd else { return }
-                transaction.importProgress = (hash, isEnd ? nil : progress)
-            }
-        } catch {
-            throw failure(error, at: writer.failedRow)
-        }
-        self.progress = progress
-        hasProgress = !isEnd
+        var writer = RowWriter(
+            target, options, &batch, badRowRoom: options.badRowLimit - report.badRowCount)
+        var commit: CommitID?
+        while commit == nil { commit = try append(batch, by: &writer) }
         report.importedCount += writer.importedCount
         report.skippedCount += writer.skippedCount
         report.badRowCount += UInt64(writer.badRows.count)
         report.badRows += writer.badRows.prefix(ImportReport.maximumListed - report.badRows.count)
-        report.position = batch.position
-        report.isStopped = batch.isStopped
+        report.position = progress.position
+        report.isStopped = writer.lastRow != nil
+        guard let commit else { return }
         let pending = byteCount + (unflushed?.byteCount ?? 0)
         unflushed = (commit, pending)
         let elapsed = Clock.system.monotonicNanoseconds() - lastFlushRequest
         let isDue = flushes.isEmpty && elapsed >= Self.flushIntervalNanoseconds
         if isDue || pending >= ImportTarget.flushLength { requestFlush() }
+    }
+
+    /// Commits the rows of a batch; returns nil if that must be repeated with fewer rows.
+    private func append(
+        _ batch: ImportedRows, by writer: inout RowWriter
+    ) throws(ImportError) -> CommitID? {
+        var progress = progress
+        var isEnd = false
+        let log = target.log
+        do throws(EngineError) {
+            let (commit, _) = try target.queries.documents.write(
+                from: nil, append: { (batch) throws(StorageError) in try log.append(batch) }
+            ) { (transaction) throws(EngineError) in
+                try writer.write(to: &transaction)
+                isEnd = batch.isLast && writer.lastRow == nil
+                progress.position = batch.position(after: writer.lastRow)
+                progress.importedCount += writer.importedCount
+                progress.badRowCount += UInt64(writer.badRows.count)
+                guard hasProgress || !isEnd else { return }
+                transaction.importProgress = (hash, isEnd ? nil : progress)
+            }
+            (self.progress, hasProgress) = (progress, !isEnd)
+            return commit
+        } catch .rolledBack {
+            return nil
+        } catch {
+            throw failure(error, at: writer.failedRow)
+        }
     }
 
     /// Requests a flush of all commits so far.
@@ -222,7 +250,7 @@ package final class ImportRun {
                 "; --on-conflict nothing keeps the document, --on-conflict update sets the fields "
                 + "of the row in it"
         }
-        if progress.position.row > 1 {
+        if hasProgress {
             let names = report.numbering.names(before: progress.position)
             text += "; \(names) were imported, and --resume continues after them"
         }

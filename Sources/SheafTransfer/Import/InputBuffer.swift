@@ -112,8 +112,10 @@ package final class InputBuffer {
         offset += UInt64(count)
     }
 
-    /// Continues at an offset beyond the bytes read so far.
-    func skip(to target: UInt64) throws(ImportError) {
+    /// Continues at an offset beyond the bytes read so far; calls `body` with the bytes before it.
+    func skip(
+        to target: UInt64, _ body: (UnsafeRawBufferPointer.SubSequence) -> Void = { _ in }
+    ) throws(ImportError) {
         while offset < target {
             if bytes.isEmpty { try fill() }
             guard !bytes.isEmpty else {
@@ -121,7 +123,9 @@ package final class InputBuffer {
                     "\(path.shortened) has \(offset) bytes, and the interrupted import had read "
                         + "\(target)")
             }
-            consume(Int(min(UInt64(bytes.count), target - offset)))
+            let skipped = bytes.prefix(Int(min(UInt64(bytes.count), target - offset)))
+            body(skipped)
+            consume(skipped.count)
         }
     }
 

@@ -29,8 +29,9 @@ package struct JSONLinesSource: ImportSource {
     }
 
     package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
-        defer { batch.position = ImportPosition(offset: input.offset, row: line) }
-        while !batch.isFull {
+        while true {
+            batch.position = ImportPosition(offset: input.offset, row: line)
+            guard !batch.isFull else { return true }
             guard let (text, length) = try nextLine() else {
                 // The source can be read again if the batch was full with its last line.
                 return false
@@ -43,7 +44,6 @@ package struct JSONLinesSource: ImportSource {
             input.consume(length)
             line += 1
         }
-        return true
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

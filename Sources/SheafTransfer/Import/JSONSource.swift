@@ -7,7 +7,10 @@ package import SheafDocument
 package struct JSONSource: ImportSource {
     package let identity: ImportIdentity
     private let input: InputBuffer
-    private var line: UInt64 = 1
+    /// The number of the next value.
+    private var row: UInt64 = 1
+    /// The place of the next byte.
+    private var place = TextPlace()
     /// The bytes that precede the next element; unknown before the first byte is read.
     private var phase = Phase.beginning
 
@@ -24,6 +27,7 @@ package struct JSONSource: ImportSource {
     }
 
     package var end: UInt64? { input.length }
+    package var numbering: RowNumbering { .values }
 
     package init(_ input: InputBuffer, _ identity: ImportIdentity) {
         (self.input, self.identity) = (input, identity)
@@ -32,16 +36,20 @@ package struct JSONSource: ImportSource {
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
         guard position.offset > input.offset else { return }
         try begin()
-        try input.skip(to: position.offset)
-        line = position.row
+        try input.skip(to: position.offset) { place.advance(over: $0) }
+        row = position.row
         if case .first = phase { phase = .later }
     }
 
     package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
-        defer { batch.position = ImportPosition(offset: input.offset, row: line) }
         try begin()
-        while !batch.isFull {
-            guard try beginElement() else { return false }
+        while true {
+            batch.position = ImportPosition(offset: input.offset, row: row)
+            guard !batch.isFull else { return true }
+            guard try beginElement() else {
+                batch.position.offset = input.offset
+                return false
+            }
             var scanner = ValueScanner()
             while !scanner.scan(input.bytes) {
                 guard !input.isAtEnd else { break }
@@ -54,10 +62,10 @@ package struct JSONSource: ImportSource {
             // A stray character is consumed like a value.
             let length = max(scanner.length, 1)
             let text = UnsafeRawBufferPointer(rebasing: input.bytes[..<length])
-            batch.append(json: text, row: line)
+            batch.append(json: text, row: row, at: place)
             consume(length)
+            row += 1
         }
-        return true
     }
 
     /// Reads the opening bracket of an array, if there is one.
@@ -121,12 +129,12 @@ package struct JSONSource: ImportSource {
 
     /// Marks bytes as read, and counts their lines.
     private mutating func consume(_ count: Int) {
-        for byte in input.bytes.prefix(count) where byte == 0x0A { line += 1 }
+        place.advance(over: input.bytes.prefix(count))
         input.consume(count)
     }
 
     private func failure(_ reason: String) -> ImportError {
-        .source("\(input.path.shortened), line \(line): \(reason)")
+        .source("\(input.path.shortened), line \(place.line): \(reason)")
     }
 }
 

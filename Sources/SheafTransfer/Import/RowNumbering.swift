@@ -5,6 +5,8 @@ package import SheafDocument
 package enum RowNumbering: Hashable, Sendable {
     /// The number of the first line of a row, from 1.
     case lines
+    /// The number of a value in a JSON array or sequence, from 1.
+    case values
     /// The encoded row id (`number(ofRowID:)`) of a row of a table in SQLite.
     case rowIDs(table: String)
     /// The number of a row of a table without row ids, from 1.
@@ -17,6 +19,7 @@ package enum RowNumbering: Hashable, Sendable {
     package func name(of row: UInt64) -> String {
         switch self {
         case .lines: "line \(row)"
+        case .values: "value \(row)"
         case .rowIDs(let table):
             "table \(table.shortened), rowid \(Int64(bitPattern: row ^ 1 << 63))"
         case .rows(let table): "table \(table.shortened), row \(row)"
@@ -26,7 +29,7 @@ package enum RowNumbering: Hashable, Sendable {
     /// Returns the name of all rows before a position.
     func names(before position: ImportPosition) -> String {
         switch self {
-        case .lines: "rows up to line \(position.row - 1)"
+        case .lines, .values: "rows up to \(name(before: position))"
         case .rowIDs, .rows: name(before: position)
         }
     }
@@ -36,6 +39,7 @@ package enum RowNumbering: Hashable, Sendable {
         let last = position.row - 1
         return switch self {
         case .lines: "line \(last)"
+        case .values: "value \(last)"
         case .rowIDs(let table), .rows(let table):
             (last == 1 ? "1 row" : "\(last) rows") + " of the table \(table.shortened)"
         }

@@ -48,29 +48,36 @@ final class RowQueue: Sendable {
     func fill(from box: SourceBox, _ settings: ImportBatch.Settings) {
         guard var source = box.take() else { preconditionFailure("A source is read once.") }
         var batch = ImportBatch(settings, encodesLater: settings.encodesLater)
+        var isWanted = true
         do throws(ImportError) {
             var hasMore = true
-            while hasMore {
-                hasMore = try source.read(into: &batch)
-                if var texts = batch.takeTexts() {
-                    texts.isLast = !hasMore
-                    guard append({ $0.texts.append(($1, texts)) }) else { return }
-                    continue
+            while hasMore && isWanted {
+                do throws(ImportError) { hasMore = try source.read(into: &batch) } catch {
+                    // The rows that precede the error are complete.
+                    if !batch.isEmpty { _ = try append(&batch, isLast: false) }
+                    throw error
                 }
-                var rows: ImportedRows
-                do throws(Malformed) { rows = try batch.finish() } catch {
-                    throw Self.failure(error)
-                }
-                rows.isLast = !hasMore
-                hasMore = hasMore && !rows.isStopped
-                let encoded = rows
-                guard append({ $0.batches[$1] = .success(encoded) }) else { return }
+                let isStopped = batch.isStopped
+                isWanted = try append(&batch, isLast: !hasMore) && !isStopped
             }
         } catch {
             _ = append { $0.batches[$1] = .failure(error) }
         }
         state.withLock { $0.isEnded = true }
         state.broadcast()
+    }
+
+    /// Adds the rows of a batch, and empties it; returns false if no batch is wanted.
+    private func append(_ batch: inout ImportBatch, isLast: Bool) throws(ImportError) -> Bool {
+        if var texts = batch.takeTexts() {
+            texts.isLast = isLast
+            return append { $0.texts.append(($1, texts)) }
+        }
+        var rows: ImportedRows
+        do throws(Malformed) { rows = try batch.finish() } catch { throw Self.failure(error) }
+        rows.isLast = isLast
+        let encoded = rows
+        return append { $0.batches[$1] = .success(encoded) }
     }
 
     /// Adds a batch with the next number when there is room; returns false if no batch is wanted.

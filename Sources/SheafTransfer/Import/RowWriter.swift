@@ -8,24 +8,43 @@ struct RowWriter {
     private let target: ImportTarget
     private let options: ImportOptions
     private var documents: NewDocuments
-    private(set) var badRows: [BadRow]
+    /// The rows of the batch that the source has found to be bad, in order.
+    private var unreadRows: [BadRow]
+    /// All bad rows, in order.
+    private(set) var badRows: [BadRow] = []
     private(set) var importedCount: UInt64 = 0
     private(set) var skippedCount: UInt64 = 0
     /// Number of bad rows permitted.
-    var badRowRoom = UInt64.max
+    private let badRowRoom: UInt64
+    /// The row with which the batch ends: one bad row more than permitted.
+    private(set) var lastRow: UInt64?
     /// The row that failed, if the transaction did.
     private(set) var failedRow: BadRow?
 
     /// Creates the writer of a batch, whose documents it takes.
-    init(_ target: ImportTarget, _ options: ImportOptions, _ rows: inout ImportedRows) {
-        (self.target, self.options) = (target, options)
+    init(
+        _ target: ImportTarget, _ options: ImportOptions, _ rows: inout ImportedRows,
+        badRowRoom: UInt64
+    ) {
+        (self.target, self.options, self.badRowRoom) = (target, options, badRowRoom)
         documents = rows.takeDocuments()
-        badRows = rows.badRows
+        unreadRows = rows.badRows
     }
 
     /// Writes the documents of the rows.
+    ///
+    /// Throws `rolledBack` if more rows turn out to be bad than permitted: another transaction must
+    /// write the rows up to `lastRow`, which then are the rows of the batch.
     mutating func write(to transaction: inout DocumentTransaction) throws(EngineError) {
-        guard documents.count > 0 else { return }
+        (badRows, importedCount, skippedCount, failedRow) = (unreadRows, 0, 0, nil)
+        if documents.count > 0 { try writeDocuments(to: &transaction) }
+        try checkRoom()
+        badRows.sort { $0.row < $1.row }
+    }
+
+    private mutating func writeDocuments(
+        to transaction: inout DocumentTransaction
+    ) throws(EngineError) {
         transaction.maximumLength = target.queries.parameters.values.hardSizeLimit
         transaction.keepsCounters = true
         documents.setCollection(try transaction.number(ofCollection: target.collection))
@@ -33,7 +52,18 @@ struct RowWriter {
         for index in others { try insert(index, into: &transaction) }
         importedCount += UInt64(documents.count - others.count)
         try transaction.insert(&documents)
+    }
+
+    /// Removes the rows after the first bad row that is not permitted, if they are not yet removed.
+    private mutating func checkRoom(before row: UInt64 = .max) throws(EngineError) {
+        guard UInt64(badRows.count) > badRowRoom else { return }
         badRows.sort { $0.row < $1.row }
+        let last = badRows[Int(badRowRoom)].row
+        guard last < row, last != lastRow else { return }
+        lastRow = last
+        documents.removeRows(after: last)
+        unreadRows.removeAll { $0.row > last }
+        throw .rolledBack
     }
 
     /// Inserts a document that exists, or that needs to be decoded.
@@ -41,6 +71,7 @@ struct RowWriter {
         _ index: Int, into transaction: inout DocumentTransaction
     ) throws(EngineError) {
         let row = documents.rows[index]
+        try checkRoom(before: row.number)
         transaction.beginStatement()
         do throws(EngineError) {
             let object = try onDocument(row.key.bytes) { () throws(Malformed) in
@@ -61,8 +92,8 @@ struct RowWriter {
             default: throw error
             }
             transaction.rollBackStatement()
-            guard UInt64(badRows.count) < badRowRoom, let failedRow else { throw error }
-            badRows.append(failedRow)
+            badRows.append(BadRow(row: row.number, reason: StoreError(error).message))
+            failedRow = nil
         }
     }
 }

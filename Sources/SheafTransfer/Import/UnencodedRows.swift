@@ -12,10 +12,28 @@ struct UnencodedRows: Sendable {
     var isLast = false
 }
 
+/// The line and the column of a byte in a text, from 1.
+struct TextPlace: Sendable {
+    private(set) var line: UInt64 = 1
+    private(set) var column = 1
+
+    mutating func advance(over bytes: UnsafeRawBufferPointer.SubSequence) {
+        for byte in bytes {
+            if byte == 0x0A { (line, column) = (line + 1, 1) } else { column += 1 }
+        }
+    }
+}
+
 /// Copies of JSON texts with the numbers of their rows.
 struct JSONRows: Sendable {
+    private struct Row {
+        let number: UInt64
+        let place: TextPlace?
+        let end: Int
+    }
+
     private var bytes: [UInt8] = []
-    private var rows: [(number: UInt64, end: Int)] = []
+    private var rows: [Row] = []
 
     init() {}
 
@@ -28,18 +46,21 @@ struct JSONRows: Sendable {
     var count: Int { rows.count }
     var byteCount: Int { bytes.count }
 
-    mutating func append(_ text: UnsafeRawBufferPointer, row number: UInt64) {
+    mutating func append(
+        _ text: UnsafeRawBufferPointer, row number: UInt64, at place: TextPlace?
+    ) {
         bytes.append(contentsOf: text)
-        rows.append((number, bytes.count))
+        rows.append(Row(number: number, place: place, end: bytes.count))
     }
 
-    /// Calls `body` with each text and the number of its row.
-    func forEach(_ body: (UnsafeRawBufferPointer, UInt64) -> Void) {
+    /// Calls `body` with each text, the number of its row and its place.
+    func forEach(_ body: (UnsafeRawBufferPointer, UInt64, TextPlace?) -> Void) {
         bytes.span.withUnsafeBytes { bytes in
             var start = 0
-            for (number, end) in rows {
-                body(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), number)
-                start = end
+            for row in rows {
+                let text = UnsafeRawBufferPointer(rebasing: bytes[start..<row.end])
+                body(text, row.number, row.place)
+                start = row.end
             }
         }
     }

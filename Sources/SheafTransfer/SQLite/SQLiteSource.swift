@@ -97,11 +97,10 @@ package struct SQLiteSource: ImportSource {
         let statement: SQLiteStatement
         if let begun = self.statement { statement = begun } else { statement = try begin() }
         self.statement = statement
-        while !batch.isFull {
-            guard try statement.step() else {
-                batch.position = position
-                return false
-            }
+        while true {
+            batch.position = position
+            guard !batch.isFull else { return true }
+            guard try statement.step() else { return false }
             let row: UInt64
             if table.rowID == nil {
                 position.offset += 1
@@ -119,8 +118,6 @@ package struct SQLiteSource: ImportSource {
                 batch.reject(row: row, error.reason)
             }
         }
-        batch.position = position
-        return true
     }
 
     private func begin() throws(SQLiteError) -> SQLiteStatement {
