@@ -32,15 +32,15 @@ enum WriterBesideReaders {
         }
         var rates: [(alone: Double, beside: Double)] = []
         // The first commits fill a small tree, and are faster.
-        _ = try await rate(of: commits)
+        _ = try rate(of: commits)
         for pair in 0..<pairs {
             // The order alternates, since the speed of a disk drifts.
             if pair % 2 == 0 {
-                let alone = try await rate(of: commits)
-                rates.append((alone, try await beside(path, commits)))
+                let alone = try rate(of: commits)
+                rates.append((alone, try beside(path, commits)))
             } else {
-                let beside = try await beside(path, commits)
-                rates.append((try await rate(of: commits), beside))
+                let beside = try beside(path, commits)
+                rates.append((try rate(of: commits), beside))
             }
         }
         commits.stop()
@@ -61,7 +61,7 @@ enum WriterBesideReaders {
 
     private static func rounded(_ ratio: Double) -> Double { (ratio * 1_000).rounded() / 1_000 }
 
-    private static func beside(_ path: String, _ commits: Commits) async throws -> Double {
+    private static func beside(_ path: String, _ commits: Commits) throws -> Double {
         let readers = try (0..<Readers.processCount).map { _ in
             try KillRounds.start("refresh", path)
         }
@@ -70,7 +70,7 @@ enum WriterBesideReaders {
         }
         defer { for reader in readers { reader.kill() } }
         let before = commits.count
-        let rate = try await rate(of: commits)
+        let rate = try rate(of: commits)
         for reader in readers {
             let last = reader.lines(until: 0)?.last.flatMap { Int($0) } ?? 0
             guard last > before else {
@@ -81,9 +81,9 @@ enum WriterBesideReaders {
     }
 
     /// Returns the commits per second of one phase.
-    private static func rate(of commits: Commits) async throws -> Double {
+    private static func rate(of commits: Commits) throws -> Double {
         let (start, before) = (Clock.system.monotonicNanoseconds(), commits.count)
-        try await Task.sleep(nanoseconds: phaseNanoseconds)
+        Monitor(()).wait(until: start + phaseNanoseconds, while: { true })
         let elapsed = Clock.system.monotonicNanoseconds() - start
         guard commits.count > before else { throw CrashFailure("the writer has stopped") }
         return Double(commits.count - before) * 1e9 / Double(elapsed)
