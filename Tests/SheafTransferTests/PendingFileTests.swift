@@ -50,6 +50,40 @@ import Testing
         #expect(try names() == ["a"])
     }
 
+    @Test func `one of several exports to a name at a time wins, and the others are refused`()
+        async throws
+    {
+        for round in 0..<50 {
+            let path = directory.path("race\(round)")
+            let winners = try await withThrowingTaskGroup(of: String?.self) { group in
+                for number in 0..<4 {
+                    group.addTask {
+                        do throws(ExportError) {
+                            let file = try PendingFile(path: path, replacing: false)
+                            try ExportStream(file).write("\(number)")
+                            try file.publish()
+                            return "\(number)"
+                        } catch .usage {
+                            return nil
+                        }
+                    }
+                }
+                return try await group.reduce(into: [String]()) { $0 += $1.map { [$0] } ?? [] }
+            }
+            #expect(winners.count == 1)
+            #expect(try [readFile(path)] == winners.map { Array($0.utf8) })
+        }
+    }
+
+    #if os(Linux)
+        @Test func `a directory that takes no files is reported with the name of the file`() {
+            let error = #expect(throws: ExportError.self) {
+                try PendingFile(path: "/proc/a", replacing: false)
+            }
+            #expect(error.map { "\($0)" }?.contains("/proc/a") == true)
+        }
+    #endif
+
     @Test func `a file that appears during an export is not replaced`() throws {
         let path = directory.path("a")
         let file = try PendingFile(path: path, replacing: false)

@@ -32,6 +32,18 @@ extension PosixVolume {
         return false
     }
 
+    /// Gives a file a second name, which must be new; returns false if the file system cannot.
+    package func link(_ name: String, as newName: String) throws(VolumeError) -> Bool {
+        try Descriptor.check(newName, for: .create)
+        do throws(VolumeError) {
+            try directory.call(.create, newName) { Int(linkat($0, name, $0, newName, 0)) }
+            return true
+        } catch {
+            guard Self.codesWithoutSharing.contains(error.code) else { throw error }
+            return false
+        }
+    }
+
     /// The errors of a file system that cannot give the file a second name.
     private static let codesWithoutSharing: Set<VolumeError.Code> = [
         VolumeError.Code(EXDEV), VolumeError.Code(EPERM), VolumeError.Code(EMLINK),

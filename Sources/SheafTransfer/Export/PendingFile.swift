@@ -39,7 +39,9 @@ package final class PendingFile {
         let volume = try onFile { () throws(VolumeError) in
             try PosixVolume(path: directory, creatingDirectory: false)
         }
-        temporary = try onFile { () throws(VolumeError) in try TemporaryFile(in: volume) }
+        do throws(VolumeError) { temporary = try TemporaryFile(in: volume) } catch {
+            throw .failed("\(VolumeError(error.operation, path, error.code))")
+        }
         self.volume = volume
     }
 
@@ -83,10 +85,26 @@ package final class PendingFile {
         try onWriting { () throws(VolumeError) in try temporary.file.synchronize() }
         // Another process may have created the file in the meantime.
         try Self.check(path, replacing: isReplacing)
-        try onWriting { () throws(VolumeError) in
-            try volume.rename(temporary.name, to: name)
+        let isLinked = isReplacing ? false : try linkToName()
+        if isLinked {
             isPublished = true
-            try volume.synchronizeNames()
+            try onWriting { () throws(VolumeError) in try volume.remove(temporary.name) }
+        } else {
+            try onWriting { () throws(VolumeError) in
+                try volume.rename(temporary.name, to: name)
+                isPublished = true
+            }
+        }
+        try onWriting { () throws(VolumeError) in try volume.synchronizeNames() }
+    }
+
+    /// Gives the file its name unless another file has it; returns false if it needs to be renamed.
+    ///
+    /// A link, unlike a renaming, does not replace a file that was created a moment before.
+    private func linkToName() throws(ExportError) -> Bool {
+        do throws(VolumeError) { return try volume.link(temporary.name, as: name) } catch {
+            try Self.check(path, replacing: false)
+            throw .failed("\(VolumeError(error.operation, path, error.code))")
         }
     }
 
