@@ -234,11 +234,14 @@ import Testing
         func piped(_ words: String) throws -> ToolRun {
             try ToolRun(script: "cat '\(path)' | \"$0\" import '\(store)' cars - \(words)")
         }
+        func redirected(_ words: String) throws -> ToolRun {
+            try ToolRun(script: "\"$0\" import '\(store)' cars - \(words) < '\(path)'")
+        }
         #expect(try piped("--strict").errors.contains("sheaf: standard input, line 2: column 1"))
         #expect(try rows().count == 1)
         #expect(
             try piped("").errors.contains("an import of standard input into cars was interrupted"))
-        let last = try piped("--resume")
+        let last = try redirected("--resume")
         #expect(last.lines.last?.hasPrefix("imported 2 documents into cars in") == true)
         #expect(try rows().count == 3)
         let shorter = try ToolRun(

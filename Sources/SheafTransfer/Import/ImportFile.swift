@@ -26,9 +26,11 @@ package enum ImportFile {
                 "--separator, --types and --null apply to CSV, and \(input.path.shortened) is "
                     + "\(format.rawValue); --format csv reads it as CSV")
         }
+        let isStandardInput = path == InputBuffer.standardInput
+        // The length of standard input is known if it is a file, which a pipe may replace.
         let identity = ImportIdentity(
-            name: path == InputBuffer.standardInput ? path : InputBuffer.name(of: path),
-            length: input.length, head: head,
+            name: isStandardInput ? path : InputBuffer.name(of: path),
+            length: isStandardInput ? nil : input.length, head: head,
             options: (isCSV ? csv.text : format.rawValue) + " \(csv.idName)")
         switch format {
         case .jsonl: return JSONLinesSource(input, identity)
