@@ -76,10 +76,11 @@ import Testing
         #expect(code { _ = try volume.open("broken", .read) } == .noSuchFile)
     }
 
-    @Test(arguments: ["nowhere", "SYNCED"])
-    func `a synced mark that is a symbolic link to nowhere is replaced`(_ target: String) throws {
+    @Test(arguments: ["nowhere", "SYNCED", "existing"])
+    func `a synced mark that is a symbolic link is replaced`(_ target: String) throws {
         let (path, volume) = try storeWithout(FileName.syncedName)
         let mark = path + "/" + FileName.syncedName
+        if target == "existing" { try volume.write([7], to: target) }
         #expect(symlink(target, mark) == 0)
         let engine = try StoreEngine(opening: volume)
         #expect(!PosixPath.isSymbolicLink(mark))
@@ -90,6 +91,14 @@ import Testing
         #expect(try LogReader(volume).snapshot().commit == 2)
         try engine.close()
         #expect(!PosixPath.isSymbolicLink(path + "/" + target))
+        if target == "existing" { #expect(try volume.contents(of: target) == [7]) }
+    }
+
+    @Test func `a symbolic link is not written through`() throws {
+        let volume = try volume()
+        try volume.write([1], to: "a")
+        #expect(symlink("a", directory.path("link")) == 0)
+        #expect(code { _ = try volume.open("link", .write) } == .notARegularFile)
     }
 
     @Test func `a file that exceeds the maximum file size is reported as a full disk`() throws {

@@ -52,14 +52,13 @@ final class SyncedFile: Sendable {
 
     /// Opens the file; a new writer continues in the file that readers watch.
     ///
-    /// A symbolic link that leads nowhere is replaced: no reader can have opened it, and the mark
-    /// is written anew.
+    /// A symbolic link is replaced, because it may lead to a file of another store or program.
     private static func open(_ volume: any Volume) throws(VolumeError) -> any VolumeFile {
         let name = FileName.syncedName
         do throws(VolumeError) {
             return try volume.open(name, .write)
         } catch {
-            guard [.noSuchFile, .tooManyLinks].contains(error.code) else { throw error }
+            guard [.noSuchFile, .notARegularFile].contains(error.code) else { throw error }
         }
         do throws(VolumeError) {
             return try volume.open(name, .create)

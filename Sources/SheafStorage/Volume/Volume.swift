@@ -90,7 +90,7 @@ extension Volume {
 package enum FileAccess: Sendable {
     /// Read access to an existing file.
     case read
-    /// Read and write access to an existing file.
+    /// Read and write access to an existing file, which a symbolic link does not lead to.
     case write
     /// Read and write access to a new file; no file of that name may exist.
     case create
