@@ -81,12 +81,38 @@ import Testing
         expectDamage { () throws(StorageError) in
             _ = try LogFollower(try LogReader(volume))
         }
-        #expect(try Verifier.verify(volume).isDamaged)
+        let found = try Verifier.verify(volume)
+        #expect(found.isDamaged)
+        // A note would promise that the next opening removes the damage.
+        for damage in found.findings where damage.severity == .damage {
+            #expect(
+                !found.findings.contains {
+                    $0.severity == .note && ($0.file, $0.offset) == (damage.file, damage.offset)
+                })
+        }
         expectDamage { () throws(StorageError) in _ = try StoreEngine(opening: volume) }
         let report = try? Salvager.salvage(
             volume, into: SimulatedVolume(seed: 1), store: mark.owner.store)
         if let report {
             #expect(report.lastCommit + report.lostCommitCount >= commits)
+        }
+    }
+
+    @Test func `a store whose log files are all missing is damaged for every command`() throws {
+        let volume = try killed(seed: 3).volume
+        for name in try volume.names() {
+            switch FileName(name) {
+            case .segment, .base, .checkpoint: try volume.remove(name)
+            default: break
+            }
+        }
+        expectDamage { () throws(StorageError) in
+            _ = try LogFollower(try LogReader(volume))
+        }
+        expectDamage { () throws(StorageError) in _ = try StoreEngine(opening: volume) }
+        #expect(try Verifier.verify(volume).isDamaged)
+        expectDamage { () throws(StorageError) in
+            _ = try Salvager.salvage(volume, into: SimulatedVolume(seed: 1))
         }
     }
 

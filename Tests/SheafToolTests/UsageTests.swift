@@ -117,6 +117,22 @@ import Testing
         #expect(run.errors == "sheaf: there is no store at --json\n")
     }
 
+    @Test func `a file in place of a store is reported as a file`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("cars.csv")
+        try Data("make\nFord\n".utf8).write(to: URL(fileURLWithPath: path))
+        for command in [
+            "log \(path)", "verify \(path)", "stats \(path)", "salvage \(path) \(path)2",
+            "diff \(path) \(path)",
+        ] {
+            let run = try ToolRun(command)
+            #expect(run.status == 1 && run.output.isEmpty, "\(command)")
+            #expect(
+                run.errors.hasPrefix("sheaf: \(path) is a file, and a store is a directory; "),
+                "\(command): \(run.errors)")
+        }
+    }
+
     @Test func `a command on a path without a store fails and creates nothing`() throws {
         let store = try StoreOnDisk()
         let missing = store.directory.path("missing")

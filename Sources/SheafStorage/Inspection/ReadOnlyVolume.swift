@@ -15,7 +15,8 @@ package final class ReadOnlyVolume: UnwritableVolume {
             guard [.noSuchFile, .notADirectory].contains(error.code) else {
                 throw StorageError(error)
             }
-            throw .notAStore(path: path)
+            throw PosixPath.isRegularFile(path)
+                ? .notADirectory(path: path) : .notAStore(path: path)
         }
         let names = try translatingErrors { () throws(VolumeError) in try base.names() }
         guard isStore(names) else { throw .notAStore(path: path) }

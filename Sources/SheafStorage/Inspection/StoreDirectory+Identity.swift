@@ -13,6 +13,12 @@ extension StoreDirectory {
         if let finding = findings.first {
             throw .damaged(finding.file, at: finding.offset, finding.reason)
         }
+        let isEmpty = (SyncedMark.current(in: volume)?.commit ?? 0) == 0
+        guard isEmpty else {
+            throw .damaged(
+                FileName.name(ofSegment: 1), at: 0,
+                "all files of the log are missing, so there is nothing to salvage")
+        }
         throw .notAStore(path: volume.path)
     }
 

@@ -70,6 +70,13 @@ package struct Verification: Sendable {
         add(Finding(.warning, file, at: offset, reason))
     }
 
+    /// Removes the notes at a place where the next opening fails.
+    mutating func removeNotes(_ file: String, at offset: Int) {
+        findings.removeAll {
+            $0.severity == .note && $0.file == file && $0.offset == offset
+        }
+    }
+
     /// Adds a finding of damage.
     mutating func damage(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.damage, file, at: offset, reason))

@@ -62,6 +62,7 @@ extension Verifier {
     private mutating func addRefusedFinding(_ error: StorageError) {
         switch error {
         case .corrupt(let damage), .unsupported(let damage):
+            result.removeNotes(damage.file, at: damage.offset)
             result.damage(
                 damage.file, at: damage.offset, "opening fails: \(damage.reason)")
         default:

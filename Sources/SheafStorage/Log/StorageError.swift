@@ -14,6 +14,8 @@ package enum StorageError: Error, Equatable, Sendable {
     case locked(path: String, holder: Int32?)
     /// There is no store at this path, and creating one was not requested.
     case notAStore(path: String)
+    /// The path leads to a file, whereas a store is a directory.
+    case notADirectory(path: String)
     /// A new store was requested at a path that already contains files.
     case notEmpty(path: String)
     /// The store was opened for reading only.
@@ -106,6 +108,10 @@ extension StorageError: CustomStringConvertible {
                 "\(path.shortened(to: ErrorText.limit)) is in use by \(owner); close it there first"
         case .notAStore(let path):
             return "there is no store at \(path.shortened(to: ErrorText.limit))"
+        case .notADirectory(let path):
+            return
+                "\(path.shortened(to: ErrorText.limit)) is a file, and a store is a directory; "
+                + "a file with rows can be imported into a store"
         case .notEmpty(let path):
             return "\(path.shortened(to: ErrorText.limit)) has files in it; name a directory "
                 + "that is empty or does not exist"

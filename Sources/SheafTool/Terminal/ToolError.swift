@@ -71,7 +71,7 @@ enum ToolError: Error {
         switch error {
         case .io(let refusal) where refusal.file == path: return error.description
         case .full(let refusal) where refusal.file == path: return error.description
-        case .locked, .notAStore, .notEmpty, .refused: return error.description
+        case .locked, .notAStore, .notADirectory, .notEmpty, .refused: return error.description
         default: return "\(path.shortened(to: ErrorText.limit)): \(error)"
         }
     }
