@@ -162,9 +162,10 @@ let package = Package(
         .executableTarget(
             name: "SheafTool",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafLineEditor",
-                "SheafNetwork", "SheafQuery", "SheafReference", "SheafReplication",
-                "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTransfer",
+                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+                "SheafLineEditor", "SheafNetwork", "SheafQuery", "SheafReference",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
+                "SheafTransfer",
             ],
             swiftSettings: settings),
 

@@ -1,3 +1,4 @@
+import SheafAttachments
 import SheafBytes
 import SheafStorage
 import SheafSystem
@@ -18,9 +19,14 @@ extension Command {
             its name once it is durable and verified: after an error or a crash there is no NEW.
             NEW must be empty or not exist. Files of a crashed backup next to NEW are removed.
 
+            A backup is complete or absent: if the log or an attachment is damaged, the error names
+            the file, the exit code is 3, and there is no NEW. 'sheaf verify PATH' lists all damaged
+            attachments and says how to repair them.
+
             With --since, NEW is complete, too: files that did not change are shared with BACKUP
-            where the file system permits it, and BACKUP can be deleted later. A damaged file that
-            is shared is damaged in both, so make a backup without --since from time to time.
+            where the file system permits it, and BACKUP can be deleted later. Shared files are
+            verified, too, but one that is damaged later is damaged in both, so make a backup
+            without --since from time to time.
 
             A backup is a store. Opened for writing, it becomes another site with its first write.
 
@@ -69,7 +75,10 @@ enum BackupCommand {
         }
         let start = Clock.system.monotonicNanoseconds()
         let line = ProgressLine(start: start)
-        let options = BackupWriter.Options(random: { OperatingSystem.randomInteger() }) {
+        let options = BackupWriter.Options(
+            random: { OperatingSystem.randomInteger() },
+            attachmentFinding: AttachmentVerification.finding
+        ) {
             line.show($0, at: Clock.system.monotonicNanoseconds())
         }
         defer { line.erase() }

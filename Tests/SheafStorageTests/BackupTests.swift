@@ -29,7 +29,8 @@ struct BackupTests {
             source, at: store.volume.path, to: directory.path(name),
             since: earlier.map { directory.path($0) },
             BackupWriter.Options(
-                random: { UInt64.random(in: 0...(.max)) }, onProgress: onProgress))
+                random: { UInt64.random(in: 0...(.max)) }, attachmentFinding: { _, _, _ in nil },
+                onProgress: onProgress))
     }
 
     private func payloads(_ name: String) throws -> [String: String] {
@@ -330,7 +331,9 @@ struct BackupTests {
             _ = try BackupWriter.write(
                 BackupSource(volume: store.volume) { store.snapshot() }, at: store.volume.path,
                 to: "/proc/new", since: nil,
-                BackupWriter.Options(random: { UInt64.random(in: 0...(.max)) }))
+                BackupWriter.Options(
+                    random: { UInt64.random(in: 0...(.max)) },
+                    attachmentFinding: { _, _, _ in nil }))
         }
         #expect(text.hasPrefix("cannot create new."), "\(text)")
         try store.close()
@@ -352,8 +355,9 @@ struct BackupTests {
         var isRemoved = false
         let report = try BackupWriter.write(
             BackupSource(reader), at: store.volume.path, to: directory.path("new"), since: nil,
-            BackupWriter.Options(random: { UInt64.random(in: 0...(.max)) }) {
-                _ throws(StorageError) in
+            BackupWriter.Options(
+                random: { UInt64.random(in: 0...(.max)) }, attachmentFinding: { _, _, _ in nil }
+            ) { _ throws(StorageError) in
                 guard !isRemoved else { return }
                 isRemoved = true
                 do {

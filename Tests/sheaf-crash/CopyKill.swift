@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafStorage
 import SheafSystem
 import SheafTestSupport
@@ -35,7 +36,9 @@ enum CopyKill {
                 BackupSource(volume: store.engine.volume) { store.snapshot() },
                 at: path + "/store", to: path + "/" + name(number),
                 since: earlier.map { path + "/" + $0 },
-                BackupWriter.Options(random: { OperatingSystem.randomInteger() }))
+                BackupWriter.Options(
+                    random: { OperatingSystem.randomInteger() },
+                    attachmentFinding: AttachmentVerification.finding))
             ChildCommand.print("done \(number) \(report.commit)", to: 1)
             number += 1
         }

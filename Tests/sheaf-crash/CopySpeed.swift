@@ -1,3 +1,4 @@
+import SheafAttachments
 import SheafStorage
 import SheafSystem
 import SheafTestSupport
@@ -36,7 +37,9 @@ enum CopySpeed {
             try BackupWriter.write(
                 BackupSource(volume: store.engine.volume) { store.snapshot() }, at: path,
                 to: directory.path(name), since: earlier.map { directory.path($0) },
-                BackupWriter.Options(random: { OperatingSystem.randomInteger() }))
+                BackupWriter.Options(
+                    random: { OperatingSystem.randomInteger() },
+                    attachmentFinding: AttachmentVerification.finding))
         }
         for round in 1...3 {
             try measure("cp and sync \(round)") {

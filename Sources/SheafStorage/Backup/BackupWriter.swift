@@ -6,21 +6,30 @@ import SheafBytes
 /// which stay readable after compaction has removed them. The copy gets its name only after
 /// everything is durable and verified (`format-spec/backup.md`).
 package struct BackupWriter {
+    /// A check of a file against its name; it calls its last argument often, which may throw.
+    package typealias AttachmentCheck = (
+        _ name: String, _ volume: any Volume, _ proceed: () throws(StorageError) -> Void
+    ) throws(StorageError) -> Finding?
+
     /// The options of a backup, and the function that is called as it proceeds.
     package struct Options {
         /// The directory of an earlier backup, whose files the new one shares.
         package var earlier: (any Volume)?
         /// A source of random numbers.
         package var random: () -> UInt64
+        /// The check of a file in a directory of attachments, called for each one of the copy.
+        package var attachmentFinding: AttachmentCheck
         /// A function called as the backup proceeds; an error that it throws ends the backup.
         package var onProgress: (CopyProgress) throws(StorageError) -> Void
 
         package init(
             earlier: (any Volume)? = nil, random: @escaping () -> UInt64,
+            attachmentFinding: @escaping AttachmentCheck,
             onProgress: @escaping (CopyProgress) throws(StorageError) -> Void = { _ in }
         ) {
             self.earlier = earlier
             self.random = random
+            self.attachmentFinding = attachmentFinding
             self.onProgress = onProgress
         }
     }
@@ -263,9 +272,7 @@ package struct BackupWriter {
             let length = try translatingErrors { () throws(VolumeError) in try file.size() }
             copier.progress.totalBytes += length
             if let shared, Self.length(of: name, in: shared) == length,
-                try translatingErrors({ () throws(VolumeError) in
-                    try Self.share(name, from: shared, with: to)
-                })
+                try shareAttachment(name, from: shared, with: to)
             {
                 try copier.count(length, isShared: true)
             } else {
@@ -273,10 +280,33 @@ package struct BackupWriter {
                     (range, buffer) throws(VolumeError) in
                     try file.readFully(into: buffer, at: range.lowerBound)
                 }
+                if let finding = try finding(name, in: to) {
+                    throw .damaged(finding.file, at: finding.offset, finding.reason)
+                }
             }
             copied.insert(name)
         }
         return true
+    }
+
+    /// Shares an attachment of the earlier backup; returns false if it is damaged there.
+    private func shareAttachment(
+        _ name: String, from shared: any Volume, with target: any Volume
+    ) throws(StorageError) -> Bool {
+        let isShared = try translatingErrors { () throws(VolumeError) in
+            try Self.share(name, from: shared, with: target)
+        }
+        guard isShared else { return false }
+        guard try finding(name, in: target) != nil else { return true }
+        try translatingErrors { () throws(VolumeError) in try target.remove(name) }
+        return false
+    }
+
+    /// Compares an attachment of the copy with its id; nil if it matches.
+    private func finding(_ name: String, in volume: any Volume) throws(StorageError) -> Finding? {
+        try options.attachmentFinding(name, volume) { () throws(StorageError) in
+            try copier.proceed()
+        }
     }
 
     private static func length(of name: String, in volume: any Volume) -> Int? {

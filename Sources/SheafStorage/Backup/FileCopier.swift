@@ -22,6 +22,11 @@ struct FileCopier {
         try onProgress(progress)
     }
 
+    /// Reports the progress once more, so that a canceled backup ends between two chunks.
+    func proceed() throws(StorageError) {
+        try onProgress(progress)
+    }
+
     /// Counts a file that needs no copy any more.
     mutating func count(_ length: Int, isShared: Bool) throws(StorageError) {
         report.count(length, isShared: isShared)

@@ -1,3 +1,4 @@
+import SheafAttachments
 import SheafDocument
 import SheafStatements
 import SheafStorage
@@ -13,6 +14,8 @@ extension Store {
     /// The copy has all commits that are durable when it begins. Writers do not wait for it. It is
     /// verified before it gets its name, so after an error or a crash there is no directory at
     /// `path`. The directory must not exist, or be empty; its parent must exist.
+    ///
+    /// If the log or an attachment is damaged, the error names the file, and no backup is made.
     ///
     /// With the path of an earlier backup of the store, only what has changed since is copied, and
     /// the other files are shared with it. Each backup is complete: the earlier one can be deleted.
@@ -58,8 +61,10 @@ extension Store {
     ) async throws -> BackupSummary {
         try await runOnThread(cancellably: "sheaf-backup") { (stop) throws(StoreError) in
             prepare()
-            let options = BackupWriter.Options(random: { OperatingSystem.randomInteger() }) {
-                (step) throws(StorageError) in
+            let options = BackupWriter.Options(
+                random: { OperatingSystem.randomInteger() },
+                attachmentFinding: AttachmentVerification.finding
+            ) { (step) throws(StorageError) in
                 guard !stop.isSet else { throw .cancelled }
                 progress?(BackupProgress(step))
             }
