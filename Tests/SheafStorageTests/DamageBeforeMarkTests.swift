@@ -90,6 +90,13 @@ import Testing
                     $0.severity == .note && ($0.file, $0.offset) == (damage.file, damage.offset)
                 })
         }
+        // No finding may call normal what the next opening refuses.
+        #expect(
+            !found.findings.contains { finding in
+                ["opening cuts", "opening seals", "opening drops"].contains {
+                    finding.reason.contains($0)
+                }
+            }, "\(found.findings)")
         expectDamage { () throws(StorageError) in _ = try StoreEngine(opening: volume) }
         let report = try? Salvager.salvage(
             volume, into: SimulatedVolume(seed: 1), store: mark.owner.store)

@@ -265,8 +265,8 @@ extension Verifier {
 
     private mutating func addTailFinding(_ file: StoreDirectory.File, _ error: FormatError) {
         result.addNote(
-            file.name, at: error.offset, "a torn tail, which the next opening cuts: \(error.reason)"
-        )
+            file.name, at: error.offset,
+            "a torn tail" + opening(", which the next opening cuts") + ": \(error.reason)")
         before = nil
         replay.abandonOpenCommit()
     }
@@ -274,7 +274,8 @@ extension Verifier {
     /// Records that the log ends in an unsealed segment.
     private mutating func recordOpenSegment(_ file: StoreDirectory.File, at offset: Int) {
         result.addNote(
-            file.name, at: offset, "the store was not closed; the next opening seals the segment")
+            file.name, at: offset,
+            "the store was not closed" + opening("; the next opening seals the segment"))
         addOpenCommitNote(file)
     }
 
@@ -282,9 +283,12 @@ extension Verifier {
         guard let start = replay.openStart else { return }
         result.addNote(
             FileName.name(ofSegment: start.segment), at: start.offset,
-            "the last commit is incomplete; the next opening drops it")
+            "the last commit is incomplete" + opening("; the next opening drops it"))
         replay.abandonOpenCommit()
     }
+
+    /// Returns what the next opening does; empty if there is damage, which it refuses.
+    private func opening(_ repair: String) -> String { result.isDamaged ? "" : repair }
 }
 
 extension CompactedDirectory {
