@@ -58,6 +58,21 @@ import Testing
         #expect(try store.files() == before)
     }
 
+    @Test func `a store without log files is damaged, and salvage says what is needed`() throws {
+        let store = try StoreOnDisk { files in
+            for name in files.keys where name.hasSuffix(".log") || name.hasSuffix(".base") {
+                files[name] = nil
+            }
+        }
+        let target = store.directory.path("target")
+        let run = try ToolRun(["salvage", store.path, target])
+        #expect(run.status == 3, "\(run.errors)")
+        #expect(run.errors.contains("all log files are missing"), "\(run.errors)")
+        #expect(run.errors.contains("restore a backup"), "\(run.errors)")
+        #expect(try ToolRun(["verify", store.path]).status == 3)
+        #expect(!FileManager.default.fileExists(atPath: target))
+    }
+
     @Test func `a salvage overwrites nothing`() throws {
         let store = try StoreOnDisk()
         let full = try ToolRun(["salvage", store.path, store.path])

@@ -13,13 +13,14 @@ extension StoreDirectory {
         if let finding = findings.first {
             throw .damaged(finding.file, at: finding.offset, finding.reason)
         }
-        let isEmpty = (SyncedMark.current(in: volume)?.commit ?? 0) == 0
-        guard isEmpty else {
-            throw .damaged(
-                FileName.name(ofSegment: 1), at: 0,
-                "all files of the log are missing, so there is nothing to salvage")
-        }
-        throw .notAStore(path: volume.path)
+        let named = DurableCommit.newest(
+            namedBy: checkpoints + closedMarks, in: volume, store: nil)
+        guard let named else { throw .notAStore(path: volume.path) }
+        throw .damaged(
+            FileName.name(ofSegment: 1), at: 0,
+            "all log files are missing, but \(named.file) names commit \(named.commit); only log "
+                + "files contain documents: put those that still exist elsewhere back, and salvage "
+                + "again, or restore a backup")
     }
 
     /// Returns a store identifier that validates the checksum of a record or footer.
