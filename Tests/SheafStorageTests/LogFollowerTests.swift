@@ -50,6 +50,25 @@ import Testing
         try engine.close()
     }
 
+    @Test func `a reader maps a segment anew that has outgrown its mapping`() throws {
+        // The first segment has 1 MiB of zeros at first, and grows beyond them.
+        var options = SmallStore.options(seed: 8)
+        options.segmentLength = 4 << 20
+        let engine = try StoreEngine(opening: volume, options: options)
+        let payload = String(repeating: "a", count: 300_000)
+        try put("key 0", payload, engine)
+        let follower = try LogFollower(try LogReader(volume))
+        for number in 1..<6 {
+            try put("key \(number)", payload, engine)
+            let advance = try #require(try follower.advance())
+            #expect(advance.changedKeys == [Array("key \(number)".utf8)])
+            #expect(try self.payload(of: "key \(number)", in: advance.snapshot) == payload)
+        }
+        #expect(follower.snapshot.end.segment == 1)
+        #expect(follower.snapshot.end.offset > 1 << 20)
+        try engine.close()
+    }
+
     @Test func `a reader changes to new base files, and releases the replaced ones`() throws {
         let engine = try engine(on: volume)
         let follower = try LogFollower(try LogReader(volume))
