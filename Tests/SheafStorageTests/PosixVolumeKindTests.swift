@@ -51,7 +51,10 @@ import Testing
                     _ = try volume.open(name, access)
                     Issue.record("\(name) was opened.")
                 } catch {
-                    #expect(error == VolumeError(.open, name, .notARegularFile))
+                    let isLink = ["device", "link"].contains(name)
+                    #expect(
+                        error
+                            == VolumeError(.open, name, isLink ? .symbolicLink : .notARegularFile))
                 }
             }
             #expect(code { _ = try volume.open(name, .create) } == .exists, "\(name)")
@@ -67,16 +70,79 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link to a regular file is opened like the file`() throws {
+    @Test func `a symbolic link is not followed, and the error names it`() throws {
         let volume = try volume()
         try volume.write([1], to: "a")
-        #expect(symlink("a", directory.path("link")) == 0)
-        #expect(try volume.contents(of: "link") == [1])
-        #expect(symlink("nowhere", directory.path("broken")) == 0)
-        #expect(code { _ = try volume.open("broken", .read) } == .noSuchFile)
+        for (name, target) in [("link", "a"), ("broken", "nowhere"), ("loop", "loop")] {
+            #expect(symlink(target, directory.path(name)) == 0)
+            for access in [FileAccess.read, .write] {
+                #expect(throws: VolumeError(.open, name, .symbolicLink)) {
+                    try volume.open(name, access)
+                }
+            }
+        }
+        #expect(try volume.contents(of: "a") == [1])
     }
 
-    @Test(arguments: ["nowhere", "SYNCED", "existing"])
+    /// Ways to put something other than a regular file at a path.
+    private static let makers: [(kind: String, make: @Sendable (String) -> Bool)] = [
+        ("link to a file", { symlink("../other", $0) == 0 }),
+        ("link to nowhere", { symlink("nowhere", $0) == 0 }),
+        ("link to a device", { symlink("/dev/null", $0) == 0 }),
+        ("pipe", { mkfifo($0, 0o644) == 0 }),
+        ("directory", { mkdir($0, 0o755) == 0 }),
+        // Only a superuser can create a device; 1:3 is that of /dev/null in Linux.
+        ("device", { mknod($0, S_IFCHR | 0o644, 0x103) == 0 }),
+    ]
+
+    @Test func `each file of a store as anything else is refused by name, replaced or ignored`()
+        throws
+    {
+        let names = [
+            FileName.name(ofSegment: 1), FileName.name(ofSegment: 2), FileName.name(ofBase: 1...1),
+            FileName.name(ofCheckpoint: 9), FileName.name(ofClosedMark: 1), FileName.lockName,
+            FileName.syncedName, FileName.temporaryName(7), FileName.name(ofSiteMark: 3),
+        ]
+        let other = Array("a file of another program".utf8)
+        try volume().write(other, to: "other")
+        for (kind, make) in Self.makers {
+            for name in names {
+                let (path, volume) = try storeWithout(name, in: "\(kind) \(name)")
+                guard make(path + "/" + name) else {
+                    #expect(kind == "device", "\(kind)")
+                    continue
+                }
+                let isLink = kind.hasPrefix("link")
+                // Whatever happens, nothing hangs, and a link leads to no change.
+                _ = try? LogReader(volume).snapshot()
+                let findings = try Verifier.verify(volume).findings
+                do throws(StorageError) {
+                    try StoreEngine(opening: volume).close()
+                    let isReplaced = isLink && name == FileName.syncedName
+                    let isRemoved = name == FileName.temporaryName(7) && kind != "directory"
+                    let isUnread = [
+                        FileName.name(ofClosedMark: 1), FileName.name(ofSiteMark: 3),
+                    ].contains(name)
+                    #expect(isReplaced || isRemoved || isUnread, "\(kind) \(name)")
+                } catch {
+                    guard case .io(let refusal) = error else {
+                        Issue.record("\(kind) \(name): \(error)")
+                        continue
+                    }
+                    #expect(refusal.file == name, "\(kind) \(name)")
+                    #expect(
+                        refusal.code == (isLink ? .symbolicLink : .notARegularFile),
+                        "\(kind) \(name)")
+                    #expect(
+                        findings.contains { $0.file == name && $0.severity == .damage },
+                        "\(kind) \(name): \(findings)")
+                }
+                #expect(try self.volume().contents(of: "other") == other, "\(kind) \(name)")
+            }
+        }
+    }
+
+    @Test(arguments: ["nowhere", "SYNCED", "LOCK"])
     func `a synced mark that is a symbolic link is replaced`(_ target: String) throws {
         let (path, volume) = try storeWithout(FileName.syncedName)
         let mark = path + "/" + FileName.syncedName
@@ -94,13 +160,6 @@ import Testing
         if target == "existing" { #expect(try volume.contents(of: target) == [7]) }
     }
 
-    @Test func `a symbolic link is not written through`() throws {
-        let volume = try volume()
-        try volume.write([1], to: "a")
-        #expect(symlink("a", directory.path("link")) == 0)
-        #expect(code { _ = try volume.open("link", .write) } == .notARegularFile)
-    }
-
     @Test func `a file that exceeds the maximum file size is reported as a full disk`() throws {
         let file = try volume().open("a", .create)
         // Few file systems support offsets this large; on those that do, the write succeeds.
@@ -109,8 +168,10 @@ import Testing
     }
 
     /// Creates a closed store of one commit, without the file `name`.
-    private func storeWithout(_ name: String) throws -> (path: String, volume: PosixVolume) {
-        let path = directory.path("store \(name)")
+    private func storeWithout(
+        _ name: String, in store: String? = nil
+    ) throws -> (path: String, volume: PosixVolume) {
+        let path = directory.path(store ?? "store \(name)")
         let volume = try PosixVolume(path: path, creatingDirectory: true)
         let engine = try StoreEngine(opening: volume)
         var batch = WriteBatch()

@@ -163,7 +163,8 @@ import Testing
         ]
         for (kind, make) in makers {
             try #require(make(directory.path("LOCK")) == 0)
-            let error = VolumeError(.lock, "LOCK", .notARegularFile)
+            let error = VolumeError(
+                .lock, "LOCK", kind == "link" ? .symbolicLink : .notARegularFile)
             #expect(throws: error, "\(kind)") { try volume.lock() }
             #expect(rename(directory.path("LOCK"), directory.path(kind)) == 0)
             // The failed call holds no lock.

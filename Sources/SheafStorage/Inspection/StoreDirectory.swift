@@ -86,8 +86,16 @@ struct StoreDirectory {
         do throws(VolumeError) {
             try volume.open(name, .read).close()
         } catch {
-            guard error.code == .notARegularFile else { return true }
-            findings.append(Finding(.damage, name, at: 0, "\(error)"))
+            switch error.code {
+            case .symbolicLink where FileName(name) == .synced:
+                findings.append(
+                    Finding(
+                        .warning, name, at: 0,
+                        "it is a symbolic link; the next opening for writing replaces it"))
+            case .notARegularFile, .symbolicLink:
+                findings.append(Finding(.damage, name, at: 0, "\(error)"))
+            default: return true
+            }
             return false
         }
         return true

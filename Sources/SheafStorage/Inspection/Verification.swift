@@ -88,7 +88,8 @@ package struct Verification: Sendable {
         damage(file, at: error.offset + base, error.reason + hint)
     }
 
-    private mutating func add(_ finding: Finding) {
+    /// Adds a finding, or counts it if there are too many.
+    mutating func add(_ finding: Finding) {
         if finding.severity == .damage { isDamaged = true }
         guard findings.count < Self.maximumFindings else {
             omittedCount += 1

@@ -81,7 +81,8 @@ extension Verifier {
             switch error {
             case .corrupt(let damage), .unsupported(let damage):
                 result.warn(name, at: damage.offset, damage.reason)
-            case .io(let refusal) where refusal.code == .notARegularFile:
+            case .io(let refusal)
+            where refusal.code == .notARegularFile || refusal.code == .symbolicLink:
                 // Not a warning: no new checkpoint can get this name.
                 result.damage(name, at: 0, "\(refusal)")
             default:

@@ -43,7 +43,7 @@ package struct Verifier: ~Copyable {
     private mutating func run() throws(StorageError) {
         result.store = directory.store
         result.byteCount = directory.byteCount
-        for finding in directory.findings { result.damage(finding) }
+        for finding in directory.findings { result.add(finding) }
         for (index, file) in directory.files.enumerated() {
             checkCover(file, after: index == 0 ? nil : directory.files[index - 1])
             check(file, isLast: index == directory.files.count - 1)
@@ -150,12 +150,5 @@ package struct Verifier: ~Copyable {
         for name in directory.foreign {
             result.addNote(name, at: 0, "the file does not belong to the store")
         }
-    }
-}
-
-extension Verification {
-    /// Adds an existing finding of damage.
-    mutating func damage(_ finding: Finding) {
-        damage(finding.file, at: finding.offset, finding.reason)
     }
 }

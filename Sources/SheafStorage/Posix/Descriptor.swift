@@ -93,12 +93,14 @@ extension Descriptor {
     }
 
     /// Opens the file `name` in this directory; throws if it is not a regular file.
+    ///
+    /// A symbolic link is not followed: a write would change a file outside of the directory.
     func open(
         _ operation: VolumeError.Operation, _ name: String, _ flags: Int32
     ) throws(VolumeError) -> Descriptor {
         try Self.check(name, for: operation)
         // The flags avoid blocking on a pipe and acquiring a controlling terminal.
-        let safe = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        let safe = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         let number: Int
         do throws(VolumeError) {
             number = try call(operation, name) { directory in
@@ -106,8 +108,8 @@ extension Descriptor {
             }
         } catch {
             // Opening a directory or a socket fails with errors that differ between systems.
-            guard error.code != .exists, try isOtherThing(name, flags) else { throw error }
-            throw VolumeError(operation, name, .notARegularFile)
+            guard error.code != .exists, let code = try kindError(of: name) else { throw error }
+            throw VolumeError(operation, name, code)
         }
         let file = Descriptor(Int32(number))
         let isRegular = try file.call(operation, name) { number in
@@ -132,15 +134,21 @@ extension Descriptor {
         return Int32(number)
     }
 
-    /// Whether `name` refers to something other than a regular file.
-    private func isOtherThing(_ name: String, _ flags: Int32) throws(VolumeError) -> Bool {
-        let following = flags & O_NOFOLLOW == 0 ? 0 : AT_SYMLINK_NOFOLLOW
-        return try call(.open, name) { directory in
+    /// Returns the error code for `name` if it is something other than a regular file.
+    private func kindError(of name: String) throws(VolumeError) -> VolumeError.Code? {
+        let kind = try call(.open, name) { directory in
             var status = stat()
             // If `fstatat` fails, the caller throws the error of `open`.
-            guard fstatat(directory, name, &status, following) == 0 else { return 0 }
-            return status.st_mode & S_IFMT == S_IFREG ? 0 : 1
-        } == 1
+            guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+                return Int(S_IFREG)
+            }
+            return Int(status.st_mode & S_IFMT)
+        }
+        switch kind {
+        case Int(S_IFREG): return nil
+        case Int(S_IFLNK): return .symbolicLink
+        default: return .notARegularFile
+        }
     }
 
     /// Throws if `name` is not a plain file name, because the system could interpret it as a path.

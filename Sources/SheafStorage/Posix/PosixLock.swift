@@ -96,7 +96,7 @@ private final class ProcessNumberFile: Sendable {
     {
         let file: ProcessNumberFile
         do throws(VolumeError) {
-            file = ProcessNumberFile(try directory.open(.lock, name, O_RDWR | O_CREAT | O_NOFOLLOW))
+            file = ProcessNumberFile(try directory.open(.lock, name, O_RDWR | O_CREAT))
         } catch {
             guard error.code.meansFull else { throw error }
             return nil
@@ -107,7 +107,7 @@ private final class ProcessNumberFile: Sendable {
 
     /// Returns the process that holds the lock, if it is running and has written its number.
     static func holder(in directory: Descriptor) -> Int32? {
-        guard let descriptor = try? directory.open(.lock, name, O_RDONLY | O_NOFOLLOW),
+        guard let descriptor = try? directory.open(.lock, name, O_RDONLY),
             let process = ProcessNumberFile(descriptor).process
         else { return nil }
         // The process number of a killed writer remains in the file.

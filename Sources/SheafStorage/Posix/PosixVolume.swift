@@ -112,7 +112,7 @@ package final class PosixVolume: Volume {
         let descriptor =
             switch access {
             case .read: try directory.open(.open, name, O_RDONLY)
-            case .write: try directory.open(.open, name, O_RDWR | O_NOFOLLOW)
+            case .write: try directory.open(.open, name, O_RDWR)
             case .create: try directory.open(.create, name, O_RDWR | O_CREAT | O_EXCL)
             }
         return PosixFile(name: name, descriptor: descriptor)

@@ -52,13 +52,13 @@ final class SyncedFile: Sendable {
 
     /// Opens the file; a new writer continues in the file that readers watch.
     ///
-    /// A symbolic link is replaced, because it may lead to a file of another store or program.
+    /// A symbolic link is replaced: no reader follows it, and the mark is written anew.
     private static func open(_ volume: any Volume) throws(VolumeError) -> any VolumeFile {
         let name = FileName.syncedName
         do throws(VolumeError) {
             return try volume.open(name, .write)
         } catch {
-            guard [.noSuchFile, .notARegularFile].contains(error.code) else { throw error }
+            guard [.noSuchFile, .symbolicLink].contains(error.code) else { throw error }
         }
         do throws(VolumeError) {
             return try volume.open(name, .create)

@@ -16,7 +16,6 @@ extension VolumeError.Code {
     package static let exists = Self(EEXIST)
     package static let notADirectory = Self(ENOTDIR)
     package static let notEmpty = Self(ENOTEMPTY)
-    package static let tooManyLinks = Self(ELOOP)
     package static let tooManyFiles = Self(EMFILE)
     package static let readOnlyFileSystem = Self(EROFS)
     package static let permissionDenied = Self(EACCES)
@@ -56,6 +55,8 @@ extension VolumeError.Code: CustomStringConvertible {
         case .tooLarge: "the file is larger than its format allows"
         case .powerCut: "the power is off"
         case .notARegularFile: "it is not a regular file"
+        case .symbolicLink:
+            "it is a symbolic link, which a store does not follow; put the file itself in its place"
         case .noDirectories: "this volume has no subdirectories"
         case .noPath: "the path is empty or contains a zero byte"
         default: String(cString: strerror(rawValue))

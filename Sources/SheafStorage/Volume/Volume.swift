@@ -9,7 +9,7 @@ package protocol Volume: Sendable {
     /// Returns the names of entries of any kind, unordered; names that are not UTF-8 are omitted.
     func names() throws(VolumeError) -> [String]
 
-    /// Opens a regular file.
+    /// Opens a regular file; a symbolic link to one is an error.
     func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile
 
     /// Renames a file or a subdirectory.
@@ -90,7 +90,7 @@ extension Volume {
 package enum FileAccess: Sendable {
     /// Read access to an existing file.
     case read
-    /// Read and write access to an existing file, which a symbolic link does not lead to.
+    /// Read and write access to an existing file.
     case write
     /// Read and write access to a new file; no file of that name may exist.
     case create

@@ -28,6 +28,8 @@ package struct VolumeError: Error, Hashable, Sendable {
         package static let noPath = Code(-6)
         /// The volume does not support subdirectories.
         package static let noDirectories = Code(-7)
+        /// The name belongs to a symbolic link, which could lead out of the directory.
+        package static let symbolicLink = Code(-8)
     }
 
     package let operation: Operation
