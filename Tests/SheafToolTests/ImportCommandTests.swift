@@ -249,6 +249,42 @@ import Testing
         #expect(shorter.status == 1)
     }
 
+    @Test(arguments: ["jsonl", "csv"])
+    func `standard input that differs before the position is refused and loses no row`(
+        _ format: String
+    ) throws {
+        let header = format == "csv" ? "n\n" : ""
+        let good = format == "csv" ? "1000" : "{\"n\":1000}"
+        let bad = format == "csv" ? "1,1" : "x"
+        // The first rows are those of both inputs.
+        let head = header + String(repeating: good + "\n", count: 1_000)
+        let rest = "\(bad)\n" + String(repeating: good + "\n", count: 3)
+        func imported(_ text: String, _ words: String) throws -> ToolRun {
+            let path = try file("input", text)
+            return try ToolRun(
+                script: "cat '\(path)' | \"$0\" import '\(store)' cars - "
+                    + "--format \(format) \(words)")
+        }
+        #expect(try imported(head + good + "\n" + rest, "--strict").status == 1)
+        #expect(try rows().count == 1_001)
+        let shorter = good.replacing("1000", with: "10")
+        let other = try imported(head + shorter + "\n" + rest, "--resume")
+        #expect(other.status == 1)
+        #expect(other.errors.contains("standard input differs from the input"), "\(other.errors)")
+        #expect(try rows().count == 1_001)
+        let same = try imported(head + good + "\n" + rest, "--resume")
+        #expect(same.lines.last?.hasPrefix("imported 3 documents") == true, "\(same.errors)")
+        #expect(try rows().count == 1_004)
+    }
+
+    @Test func `an import that ended with a last line without a line break continues`() throws {
+        let path = try file("a.jsonl", "{\"n\":1}\nx")
+        #expect(try run(path, "--strict").status == 1)
+        let last = try run(path, "--resume")
+        #expect(last.lines.contains("1 document had been imported before"), "\(last.errors)")
+        #expect(try rows().count == 1)
+    }
+
     @Test func `imported documents are indexed, deleted and evicted like others`() throws {
         let path = try file("a.jsonl", "{\"_id\":1,\"a\":5}\n{\"_id\":2,\"a\":6}\n")
         #expect(try run(path).status == 0)

@@ -151,7 +151,7 @@ package struct CSVSource: ImportSource {
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
         // The header has been read.
         guard position.offset > reader.input.offset else { return }
-        try reader.input.skip(to: position.offset)
+        try reader.input.skip(toLineAt: position.offset)
         reader.line = position.row
     }
 

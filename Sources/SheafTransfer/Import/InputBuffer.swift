@@ -129,6 +129,23 @@ package final class InputBuffer {
         }
     }
 
+    /// Continues at the start of a line, as `skip(to:)`.
+    ///
+    /// An offset within a line shows that the input differs from that of the interrupted import,
+    /// which would lose the rest of the line.
+    func skip(toLineAt target: UInt64) throws(ImportError) {
+        var last: UInt8?
+        try skip(to: target) { last = $0.last }
+        guard let last, last != 0x0A else { return }
+        // The last line may have no line break.
+        if bytes.isEmpty { try fill() }
+        guard !bytes.isEmpty else { return }
+        throw .source(
+            "\(path.shortened) differs from the input of the interrupted import, which had read "
+                + "\(target) bytes up to the end of a line; --resume needs the same rows, and "
+                + "--restart imports all rows of this input")
+    }
+
     /// The name without its directory, as an import's progress stores it.
     static func name(of path: String) -> String {
         let name = path.split(separator: "/").last.map(String.init) ?? path

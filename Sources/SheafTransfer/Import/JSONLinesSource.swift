@@ -24,7 +24,7 @@ package struct JSONLinesSource: ImportSource {
     }
 
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
-        try input.skip(to: position.offset)
+        try input.skip(toLineAt: position.offset)
         line = position.row
     }
 
