@@ -89,13 +89,20 @@ import Testing
 
     @Test func `an error in an array is located, also if reading cannot continue`() throws {
         for (text, message, count) in [
-            ("[", "line 1: the array has no closing ]", 0),
-            ("[{}", "line 1: the array has no closing ]", 1),
-            ("[{},\n", "line 2: the array has no closing ]", 1),
-            ("[{}, {}\n{}]", "line 2: expected a comma or ] after an element of the array", 2),
-            ("[,{}]", "line 1: expected an object", 0),
-            ("[{},]", "line 1: expected an object", 1),
-            ("[{}]\n\nx", "line 3: unexpected text after the array", 1),
+            ("[", "line 1, column 2: the array has no closing ]", 0),
+            ("[{}", "line 1, column 4: the array has no closing ]", 1),
+            ("[{},\n", "line 2, column 1: the array has no closing ]", 1),
+            (
+                "[{}, {}\n{}]",
+                "line 2, column 1: expected a comma or ] after an element of the array", 2
+            ),
+            (
+                "[{}, {} x]",
+                "line 1, column 9: expected a comma or ] after an element of the array", 2
+            ),
+            ("[,{}]", "line 1, column 2: expected an object", 0),
+            ("[{},]", "line 1, column 5: expected an object", 1),
+            ("[{}]\n\nx", "line 3, column 1: unexpected text after the array", 1),
         ] {
             let fixture = try ImportFixture()
             let error = #expect(throws: ImportError.self, "\(text)") {

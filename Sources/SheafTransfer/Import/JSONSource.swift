@@ -134,7 +134,8 @@ package struct JSONSource: ImportSource {
     }
 
     private func failure(_ reason: String) -> ImportError {
-        .source("\(input.path.shortened), line \(place.line): \(reason)")
+        .source(
+            "\(input.path.shortened), line \(place.line), column \(place.column): \(reason)")
     }
 }
 
