@@ -129,7 +129,7 @@ extension ShellSession {
             standardOutput = saved
             dup2(file, STDOUT_FILENO)
         }
-        try replaceOutput()
+        try replaceOutput(file: failure == nil ? path : nil)
         if let failure { throw failure }
     }
 
@@ -142,9 +142,9 @@ extension ShellSession {
         return file
     }
 
-    /// Creates an output for the current standard output.
-    private func replaceOutput() throws(ToolError) {
-        output = Output()
+    /// Creates an output for the current standard output, which may lead to a file.
+    private func replaceOutput(file: String?) throws(ToolError) {
+        output = Output(file: file)
         try output.apply(arguments)
         if !arguments.has(Option.noPager.name) { output.usePager() }
         store.output = output

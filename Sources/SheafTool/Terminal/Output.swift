@@ -1,3 +1,5 @@
+import SheafBytes
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -25,6 +27,8 @@ final class Output {
     /// Whether the reader of standard output has closed it.
     private var isPipeClosed = false
     private var failure: Int32?
+    /// The file to which standard output was redirected, for messages.
+    private let file: String?
     /// Whether standard output is a terminal, which interprets control characters.
     let isTerminal = isatty(STDOUT_FILENO) == 1
     /// Whether data is colored.
@@ -33,7 +37,10 @@ final class Output {
     private var pager: PagerCommand?
 
     /// Creates an output that is colored only on a terminal, and uses no pager.
-    init() {
+    ///
+    /// `file` is the path of the file to which standard output leads, if the tool has opened it.
+    init(file: String? = nil) {
+        self.file = file
         isColored = ColorChoice.auto.isColored(onTerminal: isTerminal)
         areErrorsColored = ColorChoice.auto.isColored(onTerminal: isatty(STDERR_FILENO) == 1)
     }
@@ -146,7 +153,8 @@ final class Output {
     func finish() throws(ToolError) {
         flush()
         guard let failure else { return }
-        throw .failed("cannot write to standard output: \(String(cString: strerror(failure)))")
+        let name = file?.shortened ?? "standard output"
+        throw .failed("cannot write to \(name): \(String(cString: strerror(failure)))")
     }
 
     /// Writes a message to standard error, in red on a terminal.

@@ -207,6 +207,19 @@ import Testing
                 == "{\"a\":1}\n{\"b\":2}\n")
     }
 
+    @Test func `a failed write to a file of .output names the file`() throws {
+        let (run, _) = try run(
+            """
+            "$0" --mode jsonl <<'END'
+            SELECT 1 AS a FROM system:dual;
+            .output /dev/full
+            SELECT 2 AS b FROM system:dual;
+            END
+            """)
+        #expect(run.status == 1 && run.text == "{\"a\":1}\n", "\(run.errors)")
+        #expect(run.errors == "sheaf: cannot write to /dev/full: No space left on device\n")
+    }
+
     @Test func `.output does not replace a file of the store`() throws {
         let (run, directory) = try run(
             """
