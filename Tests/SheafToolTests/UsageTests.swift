@@ -128,7 +128,8 @@ import Testing
             let run = try ToolRun(command)
             #expect(run.status == 1 && run.output.isEmpty, "\(command)")
             #expect(
-                run.errors.hasPrefix("sheaf: \(path) is a file, and a store is a directory; "),
+                run.errors == "sheaf: \(path) is a file, and a store is a directory; "
+                    + "sheaf import NEWSTORE COLLECTION \(path) reads its rows into one\n",
                 "\(command): \(run.errors)")
         }
     }

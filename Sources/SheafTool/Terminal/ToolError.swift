@@ -67,11 +67,16 @@ enum ToolError: Error {
 
     /// Prefixes the path of the store, unless the error contains it already.
     private static func message(_ error: StorageError, at path: String?) -> String {
+        if case .notADirectory(let file) = error {
+            let file = file.shortened(to: ErrorText.limit)
+            return "\(file) is a file, and a store is a directory; "
+                + "sheaf import NEWSTORE COLLECTION \(file) reads its rows into one"
+        }
         guard let path else { return error.description }
         switch error {
         case .io(let refusal) where refusal.file == path: return error.description
         case .full(let refusal) where refusal.file == path: return error.description
-        case .locked, .notAStore, .notADirectory, .notEmpty, .refused: return error.description
+        case .locked, .notAStore, .notEmpty, .refused: return error.description
         default: return "\(path.shortened(to: ErrorText.limit)): \(error)"
         }
     }
