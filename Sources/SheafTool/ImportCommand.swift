@@ -58,12 +58,16 @@ extension Command {
             zeros or a sign + and integers beyond 64 bits are text, so that no digit is lost.
 
             Rows are written in commits of several thousand. A row that cannot be read is skipped,
-            and reported with its line, or with its table and rowid. With --resume an import that was interrupted, even by a
+            and reported with its line, its number in a JSON file, or its table and rowid. With
+            --max-errors N the import ends with the bad row N + 1: all good rows that precede it are
+            imported, and no others. With --resume an import that was interrupted, even by a
             power cut, continues after the last commit: each row is imported once. The file must
             be the same; standard input must be the same from its beginning.
 
             --on-conflict has the words of ON ID CONFLICT: nothing keeps the document, update sets
-            all fields of the row in it, and update-local-diff those that differ.
+            all fields of the row in it, and update-local-diff those that differ. With fail, an _id
+            in use ends the import, whatever --max-errors permits, and the other rows of its commit
+            are not imported.
 
             A SQLite database must be a file. It has a table for each collection; with COLLECTION,
             --table chooses one. It needs libsqlite3 (Debian: libsqlite3-0), which
