@@ -109,7 +109,7 @@ import Testing
                 try fixture.run(text: text, .json)
             }
             guard case .source(let found)? = error else { continue }
-            let hint = count == 0 ? "" : "; rows up to value \(count) were imported"
+            let hint = count == 0 ? "" : "; the good rows up to value \(count) were imported"
             #expect(found.hasSuffix("/text, " + message + hint), "\(text): \(found)")
             #expect(try fixture.documents().count == count, "\(text)")
         }
@@ -209,7 +209,7 @@ import Testing
             #expect(message.hasPrefix("text, line \(count + 1): there is a document with"))
             #expect(
                 message.hasSuffix(
-                    "; rows up to line \(ImportBatch.maximumRows * 2) were imported, and --resume "
+                    "; the good rows up to line \(ImportBatch.maximumRows * 2) were imported, and --resume "
                         + "continues after them"))
         }
     }

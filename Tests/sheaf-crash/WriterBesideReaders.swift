@@ -33,7 +33,7 @@ enum WriterBesideReaders {
         var rates: [(alone: Double, beside: Double)] = []
         // The first commits fill a small tree, and are faster.
         _ = try rate(of: commits)
-        for pair in 0..<pairs {
+        for pair in 0..<max(pairs, 1) {
             // The order alternates, since the speed of a disk drifts.
             if pair % 2 == 0 {
                 let alone = try rate(of: commits)
@@ -65,10 +65,10 @@ enum WriterBesideReaders {
         let readers = try (0..<Readers.processCount).map { _ in
             try KillRounds.start("refresh", path)
         }
+        defer { for reader in readers { reader.kill() } }
         for reader in readers where reader.lines()?.first != "open" {
             throw CrashFailure("a reader cannot open the store")
         }
-        defer { for reader in readers { reader.kill() } }
         let before = commits.count
         let rate = try rate(of: commits)
         for reader in readers {

@@ -6,7 +6,7 @@ import SheafBytes
 /// which stay readable after compaction has removed them. The copy gets its name only after
 /// everything is durable and verified (`format-spec/backup.md`).
 package struct BackupWriter {
-    /// A check of a file against its name; it calls its last argument often, which may throw.
+    /// A check of an attachment against its name, which calls `proceed` before each chunk.
     package typealias AttachmentCheck = (
         _ name: String, _ volume: any Volume, _ proceed: () throws(StorageError) -> Void
     ) throws(StorageError) -> Finding?

@@ -10,13 +10,13 @@
 
     /// A watch of the writes to one file, by inotify.
     final class FileWatch: VolumeWatch {
-        /// Minimum time between the ends of two waits for events.
+        /// Minimum time from an event to the end of the next wait.
         ///
         /// A thread that slept until each event would cost a busy writer a wake-up per flush.
         private static let pauseNanoseconds: UInt64 = 10_000_000
 
-        /// The time at which the last wait ended.
-        private let lastEnd = Atomic<UInt64>(0)
+        /// The time at which the last events were read.
+        private let lastEvents = Atomic<UInt64>(0)
         private let events: Descriptor
         /// The ends of a pipe that `interrupt` writes to.
         private let interruption: (read: Descriptor, write: Descriptor)
@@ -52,9 +52,8 @@
                     if poll(&polled, 1, pauseMilliseconds()) == 0 {
                         _ = poll(&polled, nfds_t(polled.count), Int32(clamping: milliseconds))
                     }
-                    Self.drain(events)
+                    if Self.drain(events) { lastEvents.store(Self.now(), ordering: .relaxed) }
                     Self.drain(pipe)
-                    lastEnd.store(Self.now(), ordering: .relaxed)
                     return 0
                 }) ?? 0
             }
@@ -62,7 +61,7 @@
 
         /// Returns the time in which a wait only collects events.
         private func pauseMilliseconds() -> Int32 {
-            let elapsed = Self.now() - lastEnd.load(ordering: .relaxed)
+            let elapsed = Self.now() - lastEvents.load(ordering: .relaxed)
             return elapsed < Self.pauseNanoseconds
                 ? Int32((Self.pauseNanoseconds - elapsed + 999_999) / 1_000_000) : 0
         }
@@ -76,10 +75,13 @@
             }
         }
 
-        /// Reads and discards all events that have arrived.
-        private static func drain(_ events: Int32) {
+        /// Reads and discards all events that have arrived; returns whether there were any.
+        @discardableResult
+        private static func drain(_ events: Int32) -> Bool {
             withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
-                while read(events, buffer.baseAddress, buffer.count) > 0 {}
+                var isAny = false
+                while read(events, buffer.baseAddress, buffer.count) > 0 { isAny = true }
+                return isAny
             }
         }
     }

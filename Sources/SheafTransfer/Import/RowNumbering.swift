@@ -29,7 +29,7 @@ package enum RowNumbering: Hashable, Sendable {
     /// Returns the name of all rows before a position.
     func names(before position: ImportPosition) -> String {
         switch self {
-        case .lines, .values: "rows up to \(name(before: position))"
+        case .lines, .values: "the good rows up to \(name(before: position))"
         case .rowIDs, .rows: name(before: position)
         }
     }

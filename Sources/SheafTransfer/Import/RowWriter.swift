@@ -8,8 +8,8 @@ struct RowWriter {
     private let target: ImportTarget
     private let options: ImportOptions
     private var documents: NewDocuments
-    /// The rows of the batch that the source has found to be bad, in order.
-    private var unreadRows: [BadRow]
+    /// The bad rows that the source found, in order.
+    private var rejectedRows: [BadRow]
     /// All bad rows, in order.
     private(set) var badRows: [BadRow] = []
     private(set) var importedCount: UInt64 = 0
@@ -28,7 +28,7 @@ struct RowWriter {
     ) {
         (self.target, self.options, self.badRowRoom) = (target, options, badRowRoom)
         documents = rows.takeDocuments()
-        unreadRows = rows.badRows
+        rejectedRows = rows.badRows
     }
 
     /// Writes the documents of the rows.
@@ -36,7 +36,7 @@ struct RowWriter {
     /// Throws `rolledBack` if more rows turn out to be bad than permitted: another transaction must
     /// write the rows up to `lastRow`, which then are the rows of the batch.
     mutating func write(to transaction: inout DocumentTransaction) throws(EngineError) {
-        (badRows, importedCount, skippedCount, failedRow) = (unreadRows, 0, 0, nil)
+        (badRows, importedCount, skippedCount, failedRow) = (rejectedRows, 0, 0, nil)
         if documents.count > 0 { try writeDocuments(to: &transaction) }
         try checkRoom()
         badRows.sort { $0.row < $1.row }
@@ -62,7 +62,7 @@ struct RowWriter {
         guard last < row, last != lastRow else { return }
         lastRow = last
         documents.removeRows(after: last)
-        unreadRows.removeAll { $0.row > last }
+        rejectedRows.removeAll { $0.row > last }
         throw .rolledBack
     }
 
@@ -86,14 +86,15 @@ struct RowWriter {
                     target.collection, id, .insert(object, onConflict: options.conflict)))
             if outcome.isChanged { importedCount += 1 } else { skippedCount += 1 }
         } catch {
-            failedRow = BadRow(row: row.number, reason: StoreError(error).message)
+            let bad = BadRow(row: row.number, reason: StoreError(error).message)
             switch error {
             case .document, .limit("maximumDocumentLength", _, _): break
-            default: throw error
+            default:
+                failedRow = bad
+                throw error
             }
             transaction.rollBackStatement()
-            badRows.append(BadRow(row: row.number, reason: StoreError(error).message))
-            failedRow = nil
+            badRows.append(bad)
         }
     }
 }
