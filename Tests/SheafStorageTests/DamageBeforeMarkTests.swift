@@ -90,7 +90,7 @@ import Testing
                     $0.severity == .note && ($0.file, $0.offset) == (damage.file, damage.offset)
                 })
         }
-        // No finding may call normal what the next opening refuses.
+        // A note must not promise a repair of damage that the next opening refuses.
         #expect(
             !found.findings.contains { finding in
                 ["opening cuts", "opening seals", "opening drops"].contains {

@@ -113,7 +113,7 @@ import Testing
                     continue
                 }
                 let isLink = kind.hasPrefix("link")
-                // Whatever happens, nothing hangs, and a link leads to no change.
+                // Each opening ends, and no target of a link changes.
                 _ = try? LogReader(volume).snapshot()
                 let findings = try Verifier.verify(volume).findings
                 do throws(StorageError) {

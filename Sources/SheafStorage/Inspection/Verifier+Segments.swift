@@ -287,7 +287,7 @@ extension Verifier {
         replay.abandonOpenCommit()
     }
 
-    /// Returns what the next opening does; empty if there is damage, which it refuses.
+    /// Returns the text of a repair; empty if there is damage, which the next opening refuses.
     private func opening(_ repair: String) -> String { result.isDamaged ? "" : repair }
 }
 

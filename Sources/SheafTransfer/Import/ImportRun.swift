@@ -130,7 +130,7 @@ package final class ImportRun {
                 if report.isStopped { break }
             }
         } catch {
-            // The error says which rows were imported.
+            // The error names rows as imported, so their commits must be durable.
             try flush()
             throw error
         }
@@ -145,7 +145,7 @@ package final class ImportRun {
         while !flushes.isEmpty { try waitForFlush() }
     }
 
-    /// Returns the next batch; an error of the source has the rows that precede it.
+    /// Returns the next batch; adds the rows that were imported to an error of the source.
     private func nextRows() throws(ImportError) -> ImportedRows? {
         do throws(ImportError) { return try rows.next() } catch .source(let text) {
             guard hasProgress else { throw .source(text) }

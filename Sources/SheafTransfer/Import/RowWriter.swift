@@ -16,7 +16,7 @@ struct RowWriter {
     private(set) var skippedCount: UInt64 = 0
     /// Number of bad rows permitted.
     private let badRowRoom: UInt64
-    /// The row with which the batch ends: one bad row more than permitted.
+    /// The first bad row that is not permitted, with which the batch ends; nil if there is none.
     private(set) var lastRow: UInt64?
     /// The row that failed, if the transaction did.
     private(set) var failedRow: BadRow?
