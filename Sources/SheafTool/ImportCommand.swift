@@ -62,12 +62,13 @@ extension Command {
             --max-errors N the import ends with the bad row N + 1: all good rows that precede it are
             imported, and no others. With --resume an import that was interrupted, even by a
             power cut, continues after the last commit: each row is imported once. The file must
-            be the same; standard input must be the same from its beginning.
+            be the same, and so must standard input from its beginning: all bytes read before are
+            compared. Of a SQLite table, its columns and the range of its row ids are.
 
             --on-conflict has the words of ON ID CONFLICT: nothing keeps the document, update sets
-            all fields of the row in it, and update-local-diff those that differ. With fail, an _id
-            in use ends the import, whatever --max-errors permits, and the other rows of its commit
-            are not imported.
+            all fields of the row in it, and update-local-diff those that differ. With fail, the
+            first row with an _id in use ends the import: all good rows that precede it are imported,
+            and no others.
 
             A SQLite database must be a file. It has a table for each collection; with COLLECTION,
             --table chooses one. It needs libsqlite3 (Debian: libsqlite3-0), which
@@ -175,10 +176,9 @@ enum ImportCommand {
         do throws(ImportError) {
             report = try run.run { printer.print($0) }
         } catch {
-            printer.clear()
+            printer.fail()
             throw ToolError(error)
         }
-        printer.clear()
         printer.finish(report)
         return report
     }

@@ -20,8 +20,9 @@ struct ImportPrinter {
     private let started = Clock.system.monotonicNanoseconds()
     private var printedAt: UInt64 = 0
     private var hasProgressLine = false
-    /// Number of bad rows printed.
+    /// Number of bad rows printed, and of those that were not.
     private var listedCount = 0
+    private var unlistedCount: UInt64 = 0
     private static let interval: UInt64 = 200_000_000
 
     init(_ file: String, _ collection: String, _ output: Output) {
@@ -50,8 +51,19 @@ struct ImportPrinter {
         hasProgressLine = true
     }
 
+    /// Removes the progress from the terminal, and prints the number of bad rows not listed.
+    mutating func fail() {
+        clear()
+        printUnlisted()
+    }
+
+    private func printUnlisted() {
+        guard unlistedCount > 0, listedCount > 0 else { return }
+        output.printError("and \(Self.count(unlistedCount, "more bad row"))")
+    }
+
     /// Removes the progress from the terminal.
-    mutating func clear() {
+    private mutating func clear() {
         guard hasProgressLine else { return }
         OperatingSystem.writeToStandardError("\r\u{1B}[K")
         hasProgressLine = false
@@ -59,11 +71,9 @@ struct ImportPrinter {
 
     /// Prints the result.
     mutating func finish(_ report: ImportReport) {
+        clear()
         printBadRows(report)
-        let unlisted = report.badRowCount - UInt64(report.badRows.count)
-        if unlisted > 0, listedCount > 0 {
-            output.printError("and \(Self.count(unlisted, "more bad row"))")
-        }
+        printUnlisted()
         if report.earlierCount > 0 {
             output.write(
                 "\(Self.count(report.earlierCount, "document")) had been imported before")
@@ -99,6 +109,7 @@ struct ImportPrinter {
     }
 
     private mutating func printBadRows(_ report: ImportReport) {
+        unlistedCount = report.badRowCount - UInt64(report.badRows.count)
         guard report.badRows.count > listedCount else { return }
         clear()
         for bad in report.badRows[listedCount...] {

@@ -236,7 +236,7 @@ def write_pauses(output):
 
 
 def write_imports(output):
-    numbers = struct.pack("<QQQQ", 1 << 40, 70_001, 70_000, 3)
+    numbers = struct.pack("<QQQQQ", 1 << 40, 70_001, 0x0123456789ABCDEF, 70_000, 3)
     data = b"\4cars\x0c" + "cafés.jsonl".encode() + numbers
     found = read_import(data)
     output.begin("import", "the progress of an import")

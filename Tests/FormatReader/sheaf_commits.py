@@ -82,9 +82,9 @@ def read_import(payload):
         check(length <= min(len(payload) - start, most), at, "the text is too long")
         check_utf8(payload[start:start + length], start)
         at = start + length
-    check(len(payload) == at + 32, at, "an import with a wrong length")
-    numbers = struct.unpack_from("<QQQQ", payload, at)
-    return dict(zip(("offset", "row", "imported", "bad-rows"), numbers))
+    check(len(payload) == at + 40, at, "an import with a wrong length")
+    numbers = struct.unpack_from("<QQQQQ", payload, at)
+    return dict(zip(("offset", "row", "hash", "imported", "bad-rows"), numbers))
 
 
 def read_index(payload):

@@ -170,6 +170,7 @@ import Testing
         #expect(progress.collection == "cars" && progress.source == "cafés.jsonl")
         #expect(progress.position.offset == (try vectors.number("import.offset")))
         #expect(progress.position.row == (try vectors.number("import.row")))
+        #expect(progress.position.hash == (try vectors.number("import.hash")))
         #expect(progress.importedCount == (try vectors.number("import.imported")))
         #expect(progress.badRowCount == (try vectors.number("import.bad-rows")))
         #expect(progress.bytes == bytes)

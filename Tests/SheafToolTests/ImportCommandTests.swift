@@ -131,17 +131,28 @@ import Testing
             failed.errors == """
                 sheaf: b.jsonl, line 2: there is a document with the _id 1 in cars already; \
                 --on-conflict nothing keeps the document, --on-conflict update sets the fields of \
-                the row in it
+                the row in it; the good rows up to line 1 were imported, and --resume continues after \
+                them
 
                 """)
-        #expect(try rows().count == 2)
-        let kept = try run(other, "--on-conflict=nothing")
-        #expect(kept.status == 0 && kept.lines[0] == "1 row skipped: their documents exist")
+        #expect(try rows().count == 3)
+        let kept = try run(other, "--on-conflict=nothing", "--resume")
+        #expect(kept.status == 0 && kept.lines[1] == "1 row skipped: their documents exist")
         #expect(try rows()[0] == "{\"_id\":1,\"a\":1,\"b\":1}")
         #expect(try run(other, "--on-conflict=update").status == 0)
         #expect(try rows()[0] == "{\"_id\":1,\"a\":2,\"b\":1}")
         let twice = try file("c.jsonl", "{\"_id\":9}\n\n{\"_id\":9}\n")
         #expect(try run(twice).errors.contains("c.jsonl, line 3: there is a document with"))
+    }
+
+    @Test func `bad rows that precede an id in use are reported`() throws {
+        let bad = (1...30).map { _ in "x" }.joined(separator: "\n")
+        let path = try file("a.jsonl", "{\"_id\":1}\n\(bad)\n{\"_id\":1}\nx\n")
+        let errors = try run(path).errors.split(separator: "\n").dropFirst()
+        #expect(errors.count == 22)
+        #expect(errors.first?.hasSuffix("line 2: column 1: expected a value") == true)
+        #expect(errors.dropLast().last == "sheaf: and 10 more bad rows")
+        #expect(errors.last?.contains("line 32: there is a document with the _id 1") == true)
     }
 
     @Test func `a row does not replace one of a batch that is not flushed yet`() throws {

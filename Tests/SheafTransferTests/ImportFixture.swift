@@ -44,6 +44,9 @@ final class ImportFixture {
         return path
     }
 
+    /// The collection `t`.
+    var target: ImportTarget { ImportTarget(log, queries, collection: "t") }
+
     struct WriteFailed: Error {}
 
     /// Imports a file into the collection `t`.
@@ -52,8 +55,7 @@ final class ImportFixture {
         _ options: ImportOptions = ImportOptions()
     ) throws -> ImportReport {
         let source = try ImportFile.open(path, format, csv)
-        return try ImportRun(source, into: ImportTarget(log, queries, collection: "t"), options)
-            .run()
+        return try ImportRun(source, into: target, options).run()
     }
 
     /// Imports a text.

@@ -188,7 +188,7 @@ import Testing
         let rows = (1...count).map { "{\"_id\":\"\($0)\",\"n\":\($0)}" }
         let report = try fixture.run(text: rows.joined(separator: "\n"), .jsonl)
         #expect(report.importedCount == UInt64(count))
-        #expect(report.position == ImportPosition(offset: report.end ?? 0, row: UInt64(count + 1)))
+        #expect(report.position.offset == report.end && report.position.row == UInt64(count + 1))
         let found = Set(try fixture.documents().compactMap { $0["n"] })
         #expect(found.count == count)
         // The repeated row is in the next batch, whose predecessor may wait for its flush.
@@ -209,7 +209,7 @@ import Testing
             #expect(message.hasPrefix("text, line \(count + 1): there is a document with"))
             #expect(
                 message.hasSuffix(
-                    "; the good rows up to line \(ImportBatch.maximumRows * 2) were imported, and --resume "
+                    "; the good rows up to line \(count) were imported, and --resume "
                         + "continues after them"))
         }
     }
@@ -219,7 +219,7 @@ import Testing
         let path = try fixture.file("rows", Array("{\"_id\":1}\n".utf8))
         let run = try ImportRun(
             ImportFile.open(path, .jsonl, CSVOptions()),
-            into: ImportTarget(fixture.log, fixture.queries, collection: "t"), ImportOptions())
+            into: fixture.target, ImportOptions())
         run.interruption()
         let report = try run.run()
         #expect(report.isInterrupted && !report.isResumable)

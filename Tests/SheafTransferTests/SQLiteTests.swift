@@ -225,7 +225,8 @@ import Testing
             message("t")
                 == "made.db, table t, rowid 8: there is a document with the _id \"a\" in t already; "
                 + "--on-conflict nothing keeps the document, --on-conflict update sets the fields "
-                + "of the row in it")
+                + "of the row in it; 2 rows of the table t were imported, and --resume continues "
+                + "after them")
         importOptions.badRowLimit = 0
         for (table, row) in [("l", "rowid -3"), ("u", "row 2")] {
             let reasons = try importTables(

@@ -6,10 +6,14 @@ package struct ImportPosition: Hashable, Sendable {
     package var offset: UInt64
     /// Number of the next row, or of its line in a text, starting at 1.
     package var row: UInt64
+    /// XXH3-64 of the bytes before the offset, which a continued import compares; 0 if the offset
+    /// is a row id.
+    package var hash: UInt64
 
-    package init(offset: UInt64 = 0, row: UInt64 = 1) {
+    package init(offset: UInt64 = 0, row: UInt64 = 1, hash: UInt64 = 0) {
         self.offset = offset
         self.row = row
+        self.hash = hash
     }
 }
 
@@ -45,7 +49,9 @@ package struct ImportProgress: Hashable, Sendable {
         var reader = ByteReader(bytes)
         collection = try reader.readText(limit: Self.maximumCollectionLength)
         source = try reader.readText(limit: Self.maximumNameLength)
-        position = ImportPosition(offset: try reader.readUInt64(), row: try reader.readUInt64())
+        position = ImportPosition(
+            offset: try reader.readUInt64(), row: try reader.readUInt64(),
+            hash: try reader.readUInt64())
         importedCount = try reader.readUInt64()
         badRowCount = try reader.readUInt64()
         guard reader.remaining == 0 else {
@@ -57,9 +63,9 @@ package struct ImportProgress: Hashable, Sendable {
         var writer = ByteWriter(capacity: 64)
         writer.writeText(collection)
         writer.writeText(source)
-        for number in [position.offset, position.row, importedCount, badRowCount] {
-            writer.write(number)
-        }
+        for number in [
+            position.offset, position.row, position.hash, importedCount, badRowCount,
+        ] { writer.write(number) }
         return writer.bytes
     }
 }

@@ -50,9 +50,9 @@ package struct NewDocuments: Sendable {
                 spellsNames: document.spellsNames, mayHaveTokens: mayHaveTokens, number: number))
     }
 
-    /// Removes the documents of all rows after one.
-    package mutating func removeRows(after number: UInt64) {
-        rows.removeAll { $0.number > number }
+    /// Removes the documents of some rows.
+    package mutating func removeRows(where isRemoved: (UInt64) -> Bool) {
+        rows.removeAll { isRemoved($0.number) }
     }
 
     /// Sets the number of the collection in all keys.

@@ -151,13 +151,13 @@ package struct CSVSource: ImportSource {
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
         // The header has been read.
         guard position.offset > reader.input.offset else { return }
-        try reader.input.skip(toLineAt: position.offset)
+        try reader.input.skip(toLineAt: position)
         reader.line = position.row
     }
 
     package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
         while true {
-            batch.position = ImportPosition(offset: reader.input.offset, row: reader.line)
+            batch.position = reader.input.position(row: reader.line)
             guard !batch.isFull else { return true }
             switch try reader.next() {
             case .end: return false

@@ -24,9 +24,7 @@ package struct ImportBatch: ~Copyable {
         /// Whether batches of JSON texts are encoded later, by other threads.
         ///
         /// Otherwise the number of bad rows is known when a row is added.
-        var encodesLater: Bool { !isLimited }
-        /// Whether a batch may end at any of its rows.
-        var isLimited: Bool { badRowLimit != .max }
+        var encodesLater: Bool { badRowLimit == .max }
     }
 
     /// The position of the next row; the source sets it before each row, and at its end.
@@ -40,7 +38,7 @@ package struct ImportBatch: ~Copyable {
     private var texts = JSONRows()
     private let encodesLater: Bool
     private var badRows: [BadRow] = []
-    /// The positions of the rows, if bad rows are limited.
+    /// The positions of the rows.
     private var starts: [RowStart] = []
     /// Number of bad rows in earlier batches.
     private var earlierBadRowCount: UInt64 = 0
@@ -74,21 +72,20 @@ package struct ImportBatch: ~Copyable {
 
     /// Adds a row without a document.
     package mutating func reject(row: UInt64, _ reason: String) {
-        recordStart(of: row)
-        badRows.append(BadRow(row: row, reason: reason))
+        starts.append(RowStart(row: row, position: position))
+        addBadRow(row, reason)
     }
 
-    private mutating func recordStart(of row: UInt64) {
-        guard settings.isLimited, starts.last?.row != row else { return }
-        starts.append(RowStart(row: row, position: position))
+    private mutating func addBadRow(_ row: UInt64, _ reason: String) {
+        badRows.append(BadRow(row: row, reason: reason))
     }
 
     /// Adds a row with the fields of an object.
     package mutating func append(_ object: Object, row: UInt64) {
-        recordStart(of: row)
+        starts.append(RowStart(row: row, position: position))
         guard !object.isDeeper(than: Value.maximumDepth) else {
-            return reject(
-                row: row, "arrays and objects are nested deeper than \(Value.maximumDepth)")
+            return addBadRow(
+                row, "arrays and objects are nested deeper than \(Value.maximumDepth)")
         }
         let hasOtherID = settings.idName != Self.idName && object[Self.idName] != nil
         encoder.encode(object, without: settings.idName, names)
@@ -101,13 +98,19 @@ package struct ImportBatch: ~Copyable {
     mutating func append(
         json text: UnsafeRawBufferPointer, row: UInt64, at place: TextPlace? = nil
     ) {
+        starts.append(RowStart(row: row, position: position))
         guard !encodesLater else { return texts.append(text, row: row, at: place) }
-        recordStart(of: row)
+        encode(json: text, row: row, at: place)
+    }
+
+    private mutating func encode(
+        json text: UnsafeRawBufferPointer, row: UInt64, at place: TextPlace?
+    ) {
         let id: Value?
         do throws(JSONError) {
             id = try encoder.encode(json: text, idName: idBytes, names)
         } catch {
-            return reject(row: row, Self.text(of: error, at: place))
+            return addBadRow(row, Self.text(of: error, at: place))
         }
         append(id: id, hasOtherID: encoder.hasOtherID, row: row)
     }
@@ -123,27 +126,27 @@ package struct ImportBatch: ~Copyable {
 
     private mutating func append(id: Value?, hasOtherID: Bool, row: UInt64) {
         guard !hasOtherID else {
-            return reject(
-                row: row,
+            return addBadRow(
+                row,
                 "the row has a field _id beside \(settings.idName.shortened), which becomes the _id"
             )
         }
         guard id != nil || settings.idName == Self.idName else {
-            return reject(row: row, "the field \(settings.idName.shortened) is missing")
+            return addBadRow(row, "the field \(settings.idName.shortened) is missing")
         }
         // Longer documents cannot be decoded, which numbering their names requires.
         guard encoder.length <= EncodedDocument.maximumLength else {
             let limit = min(settings.documentLimit, EncodedDocument.maximumLength)
             let error = EngineError.limit(
                 name: "maximumDocumentLength", value: encoder.length, limit: limit)
-            return reject(row: row, StoreError(error).message)
+            return addBadRow(row, StoreError(error).message)
         }
         if encoder.spellsNames { spelledNames.add(encoder.spelledNames) }
         do throws(DocumentError) {
             let key = if let id { try key(of: id) } else { ids.next() }
             documents.append(encoder, key, row: row)
         } catch {
-            reject(row: row, "\(error)")
+            addBadRow(row, "\(error)")
         }
     }
 
@@ -163,17 +166,19 @@ package struct ImportBatch: ~Copyable {
     mutating func takeTexts() -> UnencodedRows? {
         guard texts.count > 0 else { return nil }
         precondition(documents.count == 0, "A source has JSON texts or objects.")
-        let rows = UnencodedRows(texts: texts, badRows: badRows, position: position, ids: ids)
+        let rows = UnencodedRows(
+            texts: texts, badRows: badRows, position: position, starts: starts, ids: ids)
         // Texts with an id leave gaps between the numbers of the others.
         ids.skip(texts.count)
-        (texts, badRows) = (JSONRows(sizedLike: texts), [])
+        (texts, badRows, starts) = (JSONRows(sizedLike: texts), [], [])
         return rows
     }
 
     /// Encodes rows that another batch collected.
     mutating func encode(_ rows: UnencodedRows) throws(Malformed) -> ImportedRows {
-        (badRows, position, ids) = (rows.badRows, rows.position, rows.ids)
-        rows.texts.forEach { append(json: $0, row: $1, at: $2) }
+        (badRows, position, starts) = (rows.badRows, rows.position, rows.starts)
+        ids = rows.ids
+        rows.texts.forEach { encode(json: $0, row: $1, at: $2) }
         var encoded = try finish()
         encoded.isLast = rows.isLast
         return encoded
@@ -213,15 +218,18 @@ struct ImportedRows: Sendable {
     var badRows: [BadRow]
     /// The position after the last row.
     let position: ImportPosition
-    /// The positions of the rows in order, if bad rows are limited.
+    /// The positions of the rows in order.
     let starts: [RowStart]
     /// Whether the source has no further rows.
     var isLast = false
 
-    /// Returns the position after a row; nil means the last one.
-    func position(after row: UInt64?) -> ImportPosition {
-        guard let row else { return position }
-        return starts.first { $0.row > row }?.position ?? position
+    /// Returns the position at which the batch ends.
+    func end(_ cut: RowWriter.Cut?) -> ImportPosition {
+        switch cut {
+        case nil: position
+        case .after(let row): starts.first { $0.row > row }?.position ?? position
+        case .before(let row): starts.first { $0.row >= row.row }?.position ?? position
+        }
     }
 
     /// Removes and returns the documents, which then have no second owner and change in place.

@@ -125,8 +125,9 @@ package final class ImportRun {
         defer { rows.cancel() }
         do throws(ImportError) {
             while var rows = try nextRows() {
-                try write(&rows)
+                let refused = try write(&rows)
                 onProgress(report)
+                if let refused { throw failure(at: refused) }
                 if report.isStopped { break }
             }
         } catch {
@@ -175,7 +176,9 @@ package final class ImportRun {
     }
 
     /// Writes rows and the position after them in one commit, whose flush may end later.
-    private func write(_ batch: inout ImportedRows) throws(ImportError) {
+    ///
+    /// Returns the row that the store refuses, before which the batch ends.
+    private func write(_ batch: inout ImportedRows) throws(ImportError) -> BadRow? {
         // One flush runs while the commits of the next one are written.
         while flushes.count > 1 || flushes.first?.withLock({ $0 != nil }) == true {
             try waitForFlush()
@@ -184,14 +187,23 @@ package final class ImportRun {
         var writer = RowWriter(
             target, options, &batch, badRowRoom: options.badRowLimit - report.badRowCount)
         var commit: CommitID?
-        while commit == nil { commit = try append(batch, by: &writer) }
+        while commit == nil {
+            if case .before(let row)? = writer.cut, writer.isEmpty { return row }
+            commit = try append(batch, by: &writer)
+        }
         report.importedCount += writer.importedCount
         report.skippedCount += writer.skippedCount
         report.badRowCount += UInt64(writer.badRows.count)
         report.badRows += writer.badRows.prefix(ImportReport.maximumListed - report.badRows.count)
         report.position = progress.position
-        report.isStopped = writer.lastRow != nil
-        guard let commit else { return }
+        if case .after? = writer.cut { report.isStopped = true }
+        if let commit { flush(commit, byteCount) }
+        if case .before(let row)? = writer.cut { return row }
+        return nil
+    }
+
+    /// Requests a flush of a commit, if that is due.
+    private func flush(_ commit: CommitID, _ byteCount: Int) {
         let pending = byteCount + (unflushed?.byteCount ?? 0)
         unflushed = (commit, pending)
         let elapsed = Clock.system.monotonicNanoseconds() - lastFlushRequest
@@ -211,8 +223,8 @@ package final class ImportRun {
                 from: nil, append: { (batch) throws(StorageError) in try log.append(batch) }
             ) { (transaction) throws(EngineError) in
                 try writer.write(to: &transaction)
-                isEnd = batch.isLast && writer.lastRow == nil
-                progress.position = batch.position(after: writer.lastRow)
+                isEnd = batch.isLast && writer.cut == nil
+                progress.position = batch.end(writer.cut)
                 progress.importedCount += writer.importedCount
                 progress.badRowCount += UInt64(writer.badRows.count)
                 guard hasProgress || !isEnd else { return }
@@ -223,7 +235,7 @@ package final class ImportRun {
         } catch .rolledBack {
             return nil
         } catch {
-            throw failure(error, at: writer.failedRow)
+            throw ImportError(error)
         }
     }
 
@@ -240,16 +252,10 @@ package final class ImportRun {
         flushes.append(flush)
     }
 
-    /// Returns the error of an import whose transaction failed; it names the row, if it was one.
-    private func failure(_ error: EngineError, at row: BadRow?) -> ImportError {
-        guard let row, !StoreError(error).isOfStore else { return ImportError(error) }
+    /// Returns the error of an import that ends before a row.
+    private func failure(at row: BadRow) -> ImportError {
         let source = ImportIdentity.shown(progress.source)
         var text = "\(source), \(report.numbering.name(of: row.row)): \(row.reason)"
-        if case .exists = error {
-            text +=
-                "; --on-conflict nothing keeps the document, --on-conflict update sets the fields "
-                + "of the row in it"
-        }
         if hasProgress {
             let names = report.numbering.names(before: progress.position)
             text += "; \(names) were imported, and --resume continues after them"

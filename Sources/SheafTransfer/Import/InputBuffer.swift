@@ -26,6 +26,8 @@ package final class InputBuffer {
     private var end = 0
     /// Offset of the first unread byte.
     private(set) var offset: UInt64 = 0
+    /// Hash of all bytes read.
+    private var hash = XXH3.Stream()
     /// Whether all bytes have been read into memory.
     private(set) var isAtEnd = false
     /// Length of a regular file; nil for other inputs.
@@ -108,14 +110,23 @@ package final class InputBuffer {
     /// Marks bytes in memory as read.
     func consume(_ count: Int) {
         precondition(count <= end - start, "Only bytes in memory are consumed.")
+        hash.update(UnsafeRawBufferPointer(start: memory + start, count: count))
         start += count
         offset += UInt64(count)
     }
 
-    /// Continues at an offset beyond the bytes read so far; calls `body` with the bytes before it.
+    /// The position of the first unread byte, with the number of its row.
+    func position(row: UInt64) -> ImportPosition {
+        ImportPosition(offset: offset, row: row, hash: hash.finish())
+    }
+
+    /// Continues at a position beyond the bytes read so far; calls `body` with the bytes before it.
+    ///
+    /// Throws if these differ from the bytes that the interrupted import had read.
     func skip(
-        to target: UInt64, _ body: (UnsafeRawBufferPointer.SubSequence) -> Void = { _ in }
+        to position: ImportPosition, _ body: (UnsafeRawBufferPointer.SubSequence) -> Void = { _ in }
     ) throws(ImportError) {
+        let target = position.offset
         while offset < target {
             if bytes.isEmpty { try fill() }
             guard !bytes.isEmpty else {
@@ -127,23 +138,31 @@ package final class InputBuffer {
             body(skipped)
             consume(skipped.count)
         }
+        guard hash.finish() == position.hash else {
+            throw difference("\(target) bytes before which something has changed")
+        }
     }
 
     /// Continues at the start of a line, as `skip(to:)`.
     ///
-    /// An offset within a line shows that the input differs from that of the interrupted import,
-    /// which would lose the rest of the line.
-    func skip(toLineAt target: UInt64) throws(ImportError) {
+    /// The interrupted import may have read less than this input has of the last line, the rest of
+    /// which would be lost.
+    func skip(toLineAt position: ImportPosition) throws(ImportError) {
         var last: UInt8?
-        try skip(to: target) { last = $0.last }
+        try skip(to: position) { last = $0.last }
         guard let last, last != 0x0A else { return }
         // The last line may have no line break.
         if bytes.isEmpty { try fill() }
-        guard !bytes.isEmpty else { return }
-        throw .source(
+        guard bytes.isEmpty else {
+            throw difference("\(position.offset) bytes up to the end of a line")
+        }
+    }
+
+    private func difference(_ read: String) -> ImportError {
+        .source(
             "\(path.shortened) differs from the input of the interrupted import, which had read "
-                + "\(target) bytes up to the end of a line; --resume needs the same rows, and "
-                + "--restart imports all rows of this input")
+                + "\(read); --resume needs the same rows, and --restart imports all rows of this "
+                + "input")
     }
 
     /// The name without its directory, as an import's progress stores it.

@@ -24,13 +24,13 @@ package struct JSONLinesSource: ImportSource {
     }
 
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
-        try input.skip(toLineAt: position.offset)
+        try input.skip(toLineAt: position)
         line = position.row
     }
 
     package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
         while true {
-            batch.position = ImportPosition(offset: input.offset, row: line)
+            batch.position = input.position(row: line)
             guard !batch.isFull else { return true }
             guard let (text, length) = try nextLine() else {
                 // The source can be read again if the batch was full with its last line.

@@ -36,7 +36,7 @@ package struct JSONSource: ImportSource {
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
         guard position.offset > input.offset else { return }
         try begin()
-        try input.skip(to: position.offset) { place.advance(over: $0) }
+        try input.skip(to: position) { place.advance(over: $0) }
         row = position.row
         if case .first = phase { phase = .later }
     }
@@ -44,10 +44,10 @@ package struct JSONSource: ImportSource {
     package mutating func read(into batch: inout ImportBatch) throws(ImportError) -> Bool {
         try begin()
         while true {
-            batch.position = ImportPosition(offset: input.offset, row: row)
+            batch.position = input.position(row: row)
             guard !batch.isFull else { return true }
             guard try beginElement() else {
-                batch.position.offset = input.offset
+                batch.position = input.position(row: row)
                 return false
             }
             var scanner = ValueScanner()

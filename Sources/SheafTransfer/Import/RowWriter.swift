@@ -5,6 +5,14 @@ import SheafStatements
 
 /// The writing of one batch to a transaction.
 struct RowWriter {
+    /// The reason why a batch ends before its last row.
+    enum Cut {
+        /// More rows are bad than permitted: the batch ends with this one.
+        case after(UInt64)
+        /// The store refuses this row, before which the batch ends.
+        case before(BadRow)
+    }
+
     private let target: ImportTarget
     private let options: ImportOptions
     private var documents: NewDocuments
@@ -16,10 +24,7 @@ struct RowWriter {
     private(set) var skippedCount: UInt64 = 0
     /// Number of bad rows permitted.
     private let badRowRoom: UInt64
-    /// The first bad row that is not permitted, with which the batch ends; nil if there is none.
-    private(set) var lastRow: UInt64?
-    /// The row that failed, if the transaction did.
-    private(set) var failedRow: BadRow?
+    private(set) var cut: Cut?
 
     /// Creates the writer of a batch, whose documents it takes.
     init(
@@ -31,12 +36,15 @@ struct RowWriter {
         rejectedRows = rows.badRows
     }
 
+    /// Whether no row is left.
+    var isEmpty: Bool { documents.count == 0 && rejectedRows.isEmpty }
+
     /// Writes the documents of the rows.
     ///
-    /// Throws `rolledBack` if more rows turn out to be bad than permitted: another transaction must
-    /// write the rows up to `lastRow`, which then are the rows of the batch.
+    /// Throws `rolledBack` if the batch turns out to end earlier (`cut`): another transaction must
+    /// write its rows.
     mutating func write(to transaction: inout DocumentTransaction) throws(EngineError) {
-        (badRows, importedCount, skippedCount, failedRow) = (rejectedRows, 0, 0, nil)
+        (badRows, importedCount, skippedCount) = (rejectedRows, 0, 0)
         if documents.count > 0 { try writeDocuments(to: &transaction) }
         try checkRoom()
         badRows.sort { $0.row < $1.row }
@@ -59,11 +67,16 @@ struct RowWriter {
         guard UInt64(badRows.count) > badRowRoom else { return }
         badRows.sort { $0.row < $1.row }
         let last = badRows[Int(badRowRoom)].row
-        guard last < row, last != lastRow else { return }
-        lastRow = last
-        documents.removeRows(after: last)
-        rejectedRows.removeAll { $0.row > last }
+        guard last < row else { return }
+        if case .after(last) = cut { return }
+        cut = .after(last)
+        removeRows { $0 > last }
         throw .rolledBack
+    }
+
+    private mutating func removeRows(where isRemoved: (UInt64) -> Bool) {
+        documents.removeRows(where: isRemoved)
+        rejectedRows.removeAll { isRemoved($0.row) }
     }
 
     /// Inserts a document that exists, or that needs to be decoded.
@@ -86,16 +99,28 @@ struct RowWriter {
                     target.collection, id, .insert(object, onConflict: options.conflict)))
             if outcome.isChanged { importedCount += 1 } else { skippedCount += 1 }
         } catch {
-            let bad = BadRow(row: row.number, reason: StoreError(error).message)
             switch error {
-            case .document, .limit("maximumDocumentLength", _, _): break
+            case .document, .limit("maximumDocumentLength", _, _):
+                transaction.rollBackStatement()
+                badRows.append(BadRow(row: row.number, reason: StoreError(error).message))
+            case _ where StoreError(error).isOfStore: throw error
             default:
-                failedRow = bad
-                throw error
+                // The rows are inserted in their order, so no earlier row is refused.
+                cut = .before(Self.refused(row.number, error))
+                removeRows { $0 >= row.number }
+                throw .rolledBack
             }
-            transaction.rollBackStatement()
-            badRows.append(bad)
         }
+    }
+
+    private static func refused(_ row: UInt64, _ error: EngineError) -> BadRow {
+        var reason = StoreError(error).message
+        if case .exists = error {
+            reason +=
+                "; --on-conflict nothing keeps the document, --on-conflict update sets the fields "
+                + "of the row in it"
+        }
+        return BadRow(row: row, reason: reason)
     }
 }
 

@@ -6,6 +6,8 @@ struct UnencodedRows: Sendable {
     /// The rows that are bad whatever their text is.
     let badRows: [BadRow]
     let position: ImportPosition
+    /// The positions of the rows in order.
+    let starts: [RowStart]
     /// The ids from that of the first row on.
     let ids: RowIDs
     /// Whether the source has no further rows.
