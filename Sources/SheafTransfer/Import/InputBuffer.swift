@@ -151,8 +151,9 @@ package final class InputBuffer {
         var last: UInt8?
         try skip(to: position) { last = $0.last }
         guard let last, last != 0x0A else { return }
-        // The last line may have no line break.
+        // The last line had no line break, which may have been added.
         if bytes.isEmpty { try fill() }
+        if bytes.first == 0x0A { return consume(1) }
         guard bytes.isEmpty else {
             throw difference("\(position.offset) bytes up to the end of a line")
         }
