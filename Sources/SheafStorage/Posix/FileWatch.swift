@@ -21,7 +21,8 @@
         /// The ends of a pipe that `interrupt` writes to.
         private let interruption: (read: Descriptor, write: Descriptor)
 
-        /// Watches the file `name` in `directory`; nil if it is missing or the system refuses.
+        /// Watches the file `name` in `directory`; nil if that is no regular file, or the system
+        /// refuses.
         init?(_ name: String, in directory: Descriptor) {
             let number = inotify_init1(Int32(O_CLOEXEC | O_NONBLOCK))
             guard number >= 0 else { return nil }
@@ -35,7 +36,8 @@
             interruption = (Descriptor(ends[0]), Descriptor(ends[1]))
             guard let file = try? directory.open(.open, name, O_RDONLY) else { return nil }
             defer { file.close() }
-            // The path of the open file names it even if its directory was renamed.
+            // The file was opened without following a symbolic link of this name. The path of the
+            // open file names it even if its directory was renamed.
             let watched = try? file.call(.open, name) { file in
                 Int(inotify_add_watch(number, "/proc/self/fd/\(file)", UInt32(IN_MODIFY)))
             }

@@ -48,7 +48,9 @@ package protocol Volume: Sendable {
     /// After a restart, bytes that a program reads are on the disk or in files written since.
     var systemIdentity: UInt64 { get }
 
-    /// Starts to watch the writes to a file; nil if the system cannot, or the file is missing.
+    /// Starts to watch the writes to a regular file; nil if there is none, or the system cannot.
+    ///
+    /// A symbolic link is not followed.
     func watch(_ name: String) -> (any VolumeWatch)?
 
     /// Returns an identity of a file that changes when the file is copied or written.

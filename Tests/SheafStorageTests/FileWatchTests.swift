@@ -1,0 +1,54 @@
+import SheafStorage
+import SheafSystem
+import SheafTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Watches of the synced mark, which readers wait for.
+@Suite struct FileWatchTests {
+    private let directory = TemporaryDirectory()
+
+    private func volume() throws -> PosixVolume {
+        try PosixVolume(path: directory.path, creatingDirectory: false)
+    }
+
+    @Test(arguments: ["target", "../target", "nowhere", FileName.syncedName])
+    func `a symbolic link is not watched, and the file that replaces it is`(
+        _ target: String
+    ) throws {
+        let store = try PosixVolume(path: directory.path("store"), creatingDirectory: true)
+        for volume in [store, try volume()] { try volume.write([1], to: "target") }
+        #expect(symlink(target, directory.path("store/" + FileName.syncedName)) == 0)
+        #expect(store.watch(FileName.syncedName) == nil)
+        // The first writer replaces the link.
+        let engine = try StoreEngine(opening: store)
+        defer { try? engine.close() }
+        #if !canImport(Darwin)
+            let watch = try #require(store.watch(FileName.syncedName))
+            var batch = WriteBatch()
+            try batch.put([1], [2])
+            _ = try engine.append(batch)
+            try engine.flush()
+            let start = Clock.system.monotonicNanoseconds()
+            watch.wait(milliseconds: 600_000)
+            let waited = Clock.system.monotonicNanoseconds() - start
+            #expect(waited < 300_000_000_000, "The commit has no event.")
+        #endif
+    }
+
+    @Test func `only a regular file is watched`() throws {
+        let volume = try volume()
+        #expect(mkfifo(directory.path("pipe"), 0o644) == 0)
+        #expect(mkdir(directory.path("directory"), 0o755) == 0)
+        for name in ["pipe", "directory", "missing", "../outside", ""] {
+            #expect(volume.watch(name) == nil, "\(name)")
+        }
+    }
+}
