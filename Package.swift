@@ -181,8 +181,8 @@ let package = Package(
             name: "sheaf-crash",
             dependencies: [
                 "DittoNames", "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
-                "SheafEngine", "SheafNetwork", "SheafStatements", "SheafStorage", "SheafSystem",
-                "SheafTestSupport",
+                "SheafEngine", "SheafNetwork", "SheafStatements", "SheafStorage", "SheafStore",
+                "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(

@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 package import SheafStorage
 
 /// The counts of a check of all stored attachments against their ids.
@@ -70,6 +70,11 @@ package struct AttachmentVerification: Sendable {
             }
         }
         return nil
+    }
+
+    /// Returns the id in the name or path of a file; nil if it is not that of an attachment.
+    package static func id(ofFile path: String) -> AttachmentID? {
+        path.split(separator: "/").last.flatMap { AttachmentName(String($0)).id }
     }
 
     /// Returns the finding for an error of reading a file.

@@ -1,6 +1,6 @@
-import SheafAttachments
 import SheafBytes
 import SheafStorage
+import SheafStore
 import SheafSystem
 
 extension Command {
@@ -19,9 +19,10 @@ extension Command {
             its name once it is durable and verified: after an error or a crash there is no NEW.
             NEW must be empty or not exist. Files of a crashed backup next to NEW are removed.
 
-            A backup is complete or absent: if the log or an attachment is damaged, the error names
-            the file, the exit code is 3, and there is no NEW. 'sheaf verify PATH' lists all damaged
-            attachments and says how to repair them.
+            A backup is complete or absent: if the log is damaged, or an attachment that a document
+            references, the error names the file, the exit code is 3, and there is no NEW. 'sheaf
+            verify PATH' lists all damaged attachments and says how to repair them. A damaged
+            attachment that no document references is left out, and a note names it.
 
             With --since, NEW is complete, too: files that did not change are shared with BACKUP
             where the file system permits it, and BACKUP can be deleted later. Shared files are
@@ -30,8 +31,8 @@ extension Command {
 
             A backup is a store. Opened for writing, it becomes another site with its first write.
 
-            JSON keys: type "result", commit, copiedBytes, copiedFiles, sharedBytes, sharedFiles
-            and milliseconds.
+            JSON keys: type "result", commit, copiedBytes, copiedFiles, sharedBytes, sharedFiles,
+            milliseconds and omittedAttachments, the files of those left out.
             """,
         run: BackupCommand.runBackup)
 
@@ -51,6 +52,9 @@ extension Command {
 
 /// The implementation of `sheaf backup` and `sheaf restore`.
 enum BackupCommand {
+    /// The maximum number of attachments that notes name.
+    private static let maximumNotes = 20
+
     @Sendable static func runBackup(
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
@@ -77,7 +81,7 @@ enum BackupCommand {
         let line = ProgressLine(start: start)
         let options = BackupWriter.Options(
             random: { OperatingSystem.randomInteger() },
-            attachmentFinding: AttachmentVerification.finding
+            attachments: .ofDocuments
         ) {
             line.show($0, at: Clock.system.monotonicNanoseconds())
         }
@@ -88,11 +92,23 @@ enum BackupCommand {
                 BackupSource(reader), at: path, to: newPath, since: earlier, options)
         }
         line.erase()
+        printNotes(on: report.omittedAttachments, output)
         let milliseconds = (Clock.system.monotonicNanoseconds() - start) / 1_000_000
         output.write(
             arguments.has("json")
                 ? json(report, milliseconds) : text(report, verb, milliseconds))
         return .ok
+    }
+
+    /// Writes a note for each damaged attachment that was left out, up to a limit.
+    private static func printNotes(on omitted: [Finding], _ output: Output) {
+        for finding in omitted.prefix(maximumNotes) {
+            output.print(
+                note: "\(finding.file) is damaged and left out, because no document references it")
+        }
+        guard omitted.count > maximumNotes else { return }
+        output.print(
+            note: "\(omitted.count - maximumNotes) more damaged attachments are left out")
     }
 
     private static func text(
@@ -118,6 +134,7 @@ enum BackupCommand {
         line.add("sharedBytes", report.sharedBytes)
         line.add("sharedFiles", report.sharedFiles)
         line.add("milliseconds", milliseconds)
+        line.add("omittedAttachments", report.omittedAttachments.map(\.file))
         return line.closed
     }
 }

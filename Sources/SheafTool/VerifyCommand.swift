@@ -19,9 +19,10 @@ extension Command {
             code is 3. The store recovers from a warning by itself; a note is a normal trace of a
             crash, or a file that does not belong to the store.
 
-            A damaged attachment cannot be read, and no backup can be made with it. It is repaired
-            by adding the same content again. Or close the store and remove the file: the attachment
-            is then missing, and can be fetched from a peer that has it.
+            A damaged attachment cannot be read, and no backup can be made while a document
+            references it. It is repaired by adding the same content again. Or close the store and
+            remove the file: the attachment is then missing, and can be fetched from a peer that has
+            it.
 
             JSON keys: type "finding" has severity, file, offset and reason. The last line has
             type "summary", damaged, findings, store, segments, bases, checkpoints,

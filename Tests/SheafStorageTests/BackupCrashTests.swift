@@ -31,7 +31,7 @@ struct BackupCrashTests {
         _ = try BackupWriter.write(
             BackupSource(volume: source) { engine.snapshot() },
             to: BackupTarget(parent: tree, name: name),
-            BackupWriter.Options(random: { random.next() }, attachmentFinding: { _, _, _ in nil }))
+            BackupWriter.Options(random: { random.next() }, attachments: .none))
     }
 
     /// Expects a complete backup, and returns whether there is one.

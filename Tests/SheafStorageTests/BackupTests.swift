@@ -29,7 +29,7 @@ struct BackupTests {
             source, at: store.volume.path, to: directory.path(name),
             since: earlier.map { directory.path($0) },
             BackupWriter.Options(
-                random: { UInt64.random(in: 0...(.max)) }, attachmentFinding: { _, _, _ in nil },
+                random: { UInt64.random(in: 0...(.max)) }, attachments: .none,
                 onProgress: onProgress))
     }
 
@@ -333,7 +333,7 @@ struct BackupTests {
                 to: "/proc/new", since: nil,
                 BackupWriter.Options(
                     random: { UInt64.random(in: 0...(.max)) },
-                    attachmentFinding: { _, _, _ in nil }))
+                    attachments: .none))
         }
         #expect(text.hasPrefix("cannot create new."), "\(text)")
         try store.close()
@@ -356,7 +356,7 @@ struct BackupTests {
         let report = try BackupWriter.write(
             BackupSource(reader), at: store.volume.path, to: directory.path("new"), since: nil,
             BackupWriter.Options(
-                random: { UInt64.random(in: 0...(.max)) }, attachmentFinding: { _, _, _ in nil }
+                random: { UInt64.random(in: 0...(.max)) }, attachments: .none
             ) { _ throws(StorageError) in
                 guard !isRemoved else { return }
                 isRemoved = true

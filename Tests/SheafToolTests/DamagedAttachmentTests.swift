@@ -12,16 +12,30 @@ import Testing
 
     private func run(_ words: String...) throws -> ToolRun { try ToolRun(words) }
 
-    /// Adds the photo and another file to the store, which is created; returns the photo's id.
+    /// Adds the photo, a car that references it and another file to the store, which is created.
+    ///
+    /// Returns the id of the photo.
     @discardableResult
     private func addPhoto() async throws -> String {
         let store = try await Store.open(at: directory.path("store"))
-        let id = try await store.newAttachment(data: photo).token.id
+        let token = try await store.newAttachment(data: photo).token
         _ = try await store.newAttachment(data: [1, 2, 3])
         try await store.execute(
-            "INSERT INTO cars DOCUMENTS ({ '_id': 1 }) ON ID CONFLICT DO NOTHING")
+            "INSERT INTO cars DOCUMENTS ({ '_id': 1, 'photo': :photo }) ON ID CONFLICT DO NOTHING",
+            ["photo": token.value])
         try await store.close()
-        return "\(id)"
+        return "\(token.id)"
+    }
+
+    /// Removes the only reference to the photo.
+    private func deleteCar() async throws {
+        let store = try await Store.open(at: directory.path("store"))
+        try await store.execute("DELETE FROM cars")
+        try await store.close()
+    }
+
+    private func attachments(of store: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path("\(store)/attachments"))
     }
 
     private func file(_ id: String, of store: String) -> String {
@@ -110,5 +124,76 @@ import Testing
         // Both are damaged.
         #expect(try run("backup", store, directory.path("four"), "--since", one).status == 3)
         #expect(!exists("four"))
+    }
+
+    @Test func `a damaged attachment that no document references is left out of a backup`()
+        async throws
+    {
+        let id = try await addPhoto()
+        try damage(id, of: "store")
+        try await deleteCar()
+        let (store, new) = (directory.path("store"), directory.path("new"))
+        let note: String =
+            "note: attachments/\(id).whole is damaged and left out, because no document "
+            + "references it\n"
+        let backup = try run("backup", store, new)
+        #expect(backup.status == 0 && backup.errors == note, "\(backup.errors)")
+        // Two segments and the intact attachment.
+        #expect(backup.text.contains("in 3 files"), "\(backup.text)")
+        #expect(try attachments(of: "new").count == 1)
+        #expect(try run("verify", new).status == 0)
+        // The next one shares the intact attachment, and names the damaged one again.
+        let next = try run("backup", store, directory.path("next"), "--since", new, "--json")
+        #expect(next.status == 0 && next.errors == note, "\(next.errors)")
+        let result = try #require(try next.objects().first)
+        #expect(result["omittedAttachments"] as? [String] == ["attachments/\(id).whole"])
+        #expect(result["sharedFiles"] as? Int == 2)
+        #expect(try attachments(of: "next") == attachments(of: "new"))
+        // The public call returns the id.
+        let opened = try await Store.open(at: store)
+        let summary = try await opened.backup(to: directory.path("third"))
+        #expect(summary.omittedAttachments.map { "\($0)" } == [id])
+        #expect(summary.copiedFiles == 3)
+        // A file that is added again is intact.
+        _ = try await opened.newAttachment(data: photo)
+        let whole = try await opened.backup(to: directory.path("fourth"))
+        #expect(whole.omittedAttachments.isEmpty)
+        #expect(try attachments(of: "fourth").count == 2)
+        try await opened.close()
+    }
+
+    @Test func `an unreadable file blocks a backup only if a document references it`() async throws
+    {
+        let id = try await addPhoto()
+        let (store, file) = (directory.path("store"), file(id, of: "store"))
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createSymbolicLink(
+            atPath: file, withDestinationPath: directory.path("elsewhere"))
+        let refused = try run("backup", store, directory.path("new"))
+        #expect(refused.status == 3)
+        #expect(
+            refused.errors.contains("attachments/\(id).whole:0: attachment \(id): "),
+            "\(refused.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store"])
+        try await deleteCar()
+        let backup = try run("backup", store, directory.path("new"))
+        #expect(backup.status == 0 && backup.errors.hasPrefix("note: "), "\(backup.errors)")
+        #expect(try attachments(of: "new").count == 1)
+    }
+
+    @Test func `notes name twenty damaged attachments and count the others`() async throws {
+        try await addPhoto()
+        let opened = try await Store.open(at: directory.path("store"))
+        for number in 0..<22 {
+            let id = try await opened.newAttachment(data: [UInt8(number), 2]).id
+            try damage("\(id)", of: "store")
+        }
+        try await opened.close()
+        let backup = try run("backup", directory.path("store"), directory.path("new"))
+        #expect(backup.status == 0)
+        let lines = backup.errors.split(separator: "\n")
+        #expect(lines.count == 21)
+        #expect(lines.last == "note: 2 more damaged attachments are left out")
+        #expect(try attachments(of: "new").count == 2)
     }
 }

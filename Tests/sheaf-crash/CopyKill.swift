@@ -1,6 +1,6 @@
 import Sheaf
-import SheafAttachments
 import SheafStorage
+import SheafStore
 import SheafSystem
 import SheafTestSupport
 
@@ -38,7 +38,7 @@ enum CopyKill {
                 since: earlier.map { path + "/" + $0 },
                 BackupWriter.Options(
                     random: { OperatingSystem.randomInteger() },
-                    attachmentFinding: AttachmentVerification.finding))
+                    attachments: .ofDocuments))
             ChildCommand.print("done \(number) \(report.commit)", to: 1)
             number += 1
         }

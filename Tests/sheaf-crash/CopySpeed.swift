@@ -1,5 +1,5 @@
-import SheafAttachments
 import SheafStorage
+import SheafStore
 import SheafSystem
 import SheafTestSupport
 import Synchronization
@@ -39,7 +39,7 @@ enum CopySpeed {
                 to: directory.path(name), since: earlier.map { directory.path($0) },
                 BackupWriter.Options(
                     random: { OperatingSystem.randomInteger() },
-                    attachmentFinding: AttachmentVerification.finding))
+                    attachments: .ofDocuments))
         }
         for round in 1...3 {
             try measure("cp and sync \(round)") {

@@ -6,30 +6,24 @@ import SheafBytes
 /// which stay readable after compaction has removed them. The copy gets its name only after
 /// everything is durable and verified (`format-spec/backup.md`).
 package struct BackupWriter {
-    /// A check of an attachment against its name, which calls `proceed` before each chunk.
-    package typealias AttachmentCheck = (
-        _ name: String, _ volume: any Volume, _ proceed: () throws(StorageError) -> Void
-    ) throws(StorageError) -> Finding?
-
     /// The options of a backup, and the function that is called as it proceeds.
     package struct Options {
         /// The directory of an earlier backup, whose files the new one shares.
         package var earlier: (any Volume)?
         /// A source of random numbers.
         package var random: () -> UInt64
-        /// The check of a file in a directory of attachments, called for each one of the copy.
-        package var attachmentFinding: AttachmentCheck
+        package var attachments: AttachmentChecks
         /// A function called as the backup proceeds; an error that it throws ends the backup.
         package var onProgress: (CopyProgress) throws(StorageError) -> Void
 
         package init(
             earlier: (any Volume)? = nil, random: @escaping () -> UInt64,
-            attachmentFinding: @escaping AttachmentCheck,
+            attachments: AttachmentChecks,
             onProgress: @escaping (CopyProgress) throws(StorageError) -> Void = { _ in }
         ) {
             self.earlier = earlier
             self.random = random
-            self.attachmentFinding = attachmentFinding
+            self.attachments = attachments
             self.onProgress = onProgress
         }
     }

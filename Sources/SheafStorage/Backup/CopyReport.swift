@@ -24,6 +24,8 @@ package struct CopyReport: Sendable {
     /// Bytes and files shared with the earlier backup.
     package internal(set) var sharedBytes = 0
     package internal(set) var sharedFiles = 0
+    /// The damage of attachments that were left out, because no document references them.
+    package internal(set) var omittedAttachments: [Finding] = []
 
     /// Counts a file.
     mutating func count(_ bytes: Int, isShared: Bool) {

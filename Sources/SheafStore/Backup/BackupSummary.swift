@@ -1,3 +1,5 @@
+import SheafAttachments
+public import SheafDocument
 import SheafStorage
 
 /// The progress of a backup.
@@ -41,6 +43,8 @@ public struct BackupSummary: Equatable, Sendable {
     public let sharedBytes: Int
     /// The number of files shared with the earlier backup.
     public let sharedFiles: Int
+    /// The damaged attachments that the backup does not have, because no document references them.
+    public let omittedAttachments: [AttachmentID]
 }
 
 extension BackupSummary {
@@ -50,5 +54,8 @@ extension BackupSummary {
         copiedFiles = report.copiedFiles
         sharedBytes = report.sharedBytes
         sharedFiles = report.sharedFiles
+        omittedAttachments = report.omittedAttachments.compactMap { finding in
+            AttachmentVerification.id(ofFile: finding.file)
+        }
     }
 }

@@ -1,4 +1,3 @@
-import SheafAttachments
 import SheafDocument
 import SheafStatements
 import SheafStorage
@@ -15,7 +14,8 @@ extension Store {
     /// verified before it gets its name, so after an error or a crash there is no directory at
     /// `path`. The directory must not exist, or be empty; its parent must exist.
     ///
-    /// If the log or an attachment is damaged, the error names the file, and no backup is made.
+    /// If the log is damaged, or an attachment that a document references, the error names the
+    /// file, and no backup is made. Damaged attachments that no document references are left out.
     ///
     /// With the path of an earlier backup of the store, only what has changed since is copied, and
     /// the other files are shared with it. Each backup is complete: the earlier one can be deleted.
@@ -63,7 +63,7 @@ extension Store {
             prepare()
             let options = BackupWriter.Options(
                 random: { OperatingSystem.randomInteger() },
-                attachmentFinding: AttachmentVerification.finding
+                attachments: .ofDocuments
             ) { (step) throws(StorageError) in
                 guard !stop.isSet else { throw .cancelled }
                 progress?(BackupProgress(step))
