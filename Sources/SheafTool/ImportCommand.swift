@@ -92,6 +92,7 @@ enum ImportCommand {
         let path = arguments.operands[0]
         let file = arguments.operands[arguments.operands.count - 1]
         let named = arguments.operands.count == 3 ? arguments.operands[1] : nil
+        try checkOrder(path, isFull: arguments.has("full"))
         if arguments.has("full") {
             guard named == nil else {
                 throw .usage("--full imports all collections: sheaf import PATH FILE --full")
@@ -145,6 +146,17 @@ enum ImportCommand {
             try ImportTarget.close(log, after: report.importedCount)
         }
         return report.isComplete ? .ok : .failed
+    }
+
+    /// Throws if the first operand is a file, which is probably the one to read.
+    private static func checkOrder(_ path: String, isFull: Bool) throws(ToolError) {
+        guard PosixPath.isRegularFile(path) else { return }
+        let file = path.shortened(to: ErrorText.limit)
+        throw .usage(
+            "\(file) is a file, and the first argument is a store, which is a directory: "
+                + (isFull
+                    ? "sheaf import NEWSTORE \(file) --full"
+                    : "sheaf import NEWSTORE COLLECTION \(file)"))
     }
 
     private static func target(

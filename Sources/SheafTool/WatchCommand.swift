@@ -45,6 +45,7 @@ enum WatchCommand {
         let limit = try arguments.number("count").map { Int(clamping: $0) } ?? .max
         let text = try StatementInput.text(arguments.operands[1])
         try onStatement(at: path) { () throws(StoreError) in _ = try Parser.parse(text) }
+        try checkIsNoFile(path)
         let signals = try StopSignals()
         let store = try waitFor {
             try await Store.open(at: path, options: StoreOptions(isReadOnly: true))

@@ -85,10 +85,13 @@ import Testing
         #expect(try store.files().count == 7)
         let file = store.directory.path("file")
         #expect(FileManager.default.createFile(atPath: file, contents: Data([1])))
-        for target in [file, file + "/below"] {
+        for (target, message) in [
+            (file, "\(file) is not a directory; name one that does not exist"),
+            (file + "/below", "cannot open \(file)/below: Not a directory"),
+        ] {
             let run = try ToolRun(["salvage", store.path, target])
             #expect(run.status == 1)
-            #expect(run.errors == "sheaf: cannot open \(target): Not a directory\n")
+            #expect(run.errors == "sheaf: \(message)\n")
         }
     }
 

@@ -121,17 +121,47 @@ import Testing
         let directory = TemporaryDirectory()
         let path = directory.path("cars.csv")
         try Data("make\nFord\n".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try ToolRun(["keygen", path + ".key"]).status == 0)
         for command in [
             "log \(path)", "verify \(path)", "stats \(path)", "salvage \(path) \(path)2",
-            "diff \(path) \(path)",
+            "diff \(path) \(path)", "query \(path) SELECT+*+FROM+cars",
+            "watch \(path) SELECT+*+FROM+cars",
+            "compact \(path)", "export \(path) cars", "backup \(path) \(path)2",
+            "restore \(path) \(path)2", "shell \(path)", "shell \(path) -c SELECT+1", path,
+            "peer serve \(path) --key \(path).key --database d --listen 127.0.0.1:0",
         ] {
-            let run = try ToolRun(command)
+            let words = command.split(separator: " ").map {
+                String($0).replacingOccurrences(of: "+", with: " ")
+            }
+            let run = try ToolRun(words)
             #expect(run.status == 1 && run.output.isEmpty, "\(command)")
             #expect(
                 run.errors == "sheaf: \(path) is a file, and a store is a directory; "
                     + "sheaf import NEWSTORE COLLECTION \(path) reads its rows into one\n",
                 "\(command): \(run.errors)")
         }
+    }
+
+    @Test func `an import into a file states the order of the arguments`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("cars.csv")
+        try Data("make\nFord\n".utf8).write(to: URL(fileURLWithPath: path))
+        let message = "sheaf: \(path) is a file, and the first argument is a store, which is a "
+        for words in [
+            [path, "cars", directory.path("store")], [path, "cars", path], [path, "cars"],
+            [path, "cars", "missing"],
+        ] {
+            let run = try ToolRun(["import"] + words)
+            #expect(run.status == 64 && run.output.isEmpty, "\(words)")
+            #expect(
+                run.errors == message
+                    + "directory: sheaf import NEWSTORE COLLECTION \(path)\n", "\(words)")
+        }
+        let full = try ToolRun(["import", path, "export", "--full"])
+        #expect(full.status == 64)
+        #expect(
+            full.errors == message + "directory: sheaf import NEWSTORE \(path) --full\n",
+            "\(full.errors)")
     }
 
     @Test func `a command on a path without a store fails and creates nothing`() throws {

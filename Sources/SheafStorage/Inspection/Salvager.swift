@@ -26,6 +26,11 @@ package struct Salvager: ~Copyable {
             guard try existing.names().isEmpty else { throw VolumeError(.create, target, .exists) }
         } catch {
             if error.code == .exists { throw .notEmpty(path: target) }
+            guard !PosixPath.isRegularFile(target) else {
+                throw .refused(
+                    "\(target.shortened(to: ErrorText.limit)) is not a directory; name one that "
+                        + "does not exist")
+            }
             guard error.code == .noSuchFile else { throw StorageError(error) }
         }
         return try salvage(source, store: store, options: LogStoreOptions()) {

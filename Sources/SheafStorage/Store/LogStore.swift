@@ -18,8 +18,11 @@ package final class LogStore: Sendable {
     package static func open(
         at path: String, options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) -> LogStore {
-        let volume = try translatingErrors { () throws(VolumeError) in
-            try PosixVolume(path: path, creatingDirectory: true)
+        let volume: PosixVolume
+        do throws(VolumeError) {
+            volume = try PosixVolume(path: path, creatingDirectory: true)
+        } catch {
+            throw PosixPath.isRegularFile(path) ? .notADirectory(path: path) : StorageError(error)
         }
         return try LogStore(volume: volume, options: options)
     }

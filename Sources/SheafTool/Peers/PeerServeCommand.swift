@@ -88,6 +88,7 @@ struct PeerRun {
         let signals = try StopSignals()
         let transport = try asTool { try TCPTransport(setup.network) }
         let (path, configuration) = (setup.path, setup.configuration(transport))
+        try checkIsNoFile(path)
         let peer = try waitFor { try await Peer.open(at: path, configuration: configuration) }
         let result: Result<ExitCode, ToolError>
         do throws(ToolError) {

@@ -103,6 +103,7 @@ final class ShellStore {
                 "there is no store at \(path.shortened(to: ErrorText.limit)) yet"
                     + (isReadOnly ? "" : "; the first statement that writes creates it"))
         }
+        try checkIsNoFile(path)
         let store = try waitFor {
             try await Store.open(at: path, options: StoreOptions(isReadOnly: true))
         }

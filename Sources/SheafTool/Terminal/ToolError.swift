@@ -82,6 +82,15 @@ enum ToolError: Error {
     }
 }
 
+/// Throws if a regular file is at the path of a store.
+///
+/// Errors of statements have no such case, only a text for programs.
+func checkIsNoFile(_ path: String) throws(ToolError) {
+    guard !PosixPath.isRegularFile(path) else {
+        throw .storage(.notADirectory(path: path), at: path)
+    }
+}
+
 /// Runs `body` and converts its errors to errors of the tool for the store at `path`.
 func onStore<Value>(
     at path: String?, _ body: () throws(StorageError) -> Value
