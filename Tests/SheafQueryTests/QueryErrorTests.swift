@@ -11,7 +11,7 @@ import Testing
             at: SourceRange(9, 13), in: statement)
         #expect(
             error.description == """
-                expected FROM, found FORM at line 2, column 1
+                expected FROM, found FORM (line 2, column 1)
                   FORM cars
                   ^^^^
                 did you mean FROM?

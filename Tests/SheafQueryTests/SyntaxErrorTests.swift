@@ -10,7 +10,7 @@ import Testing
         }
         #expect(
             error?.description == """
-                expected an expression, found the end of the statement at line 3, column 10
+                expected an expression, found the end of the statement (line 3, column 10)
                   WHERE a =
                            ^
                 reference: WHERE

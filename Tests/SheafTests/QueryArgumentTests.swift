@@ -94,7 +94,7 @@ import Testing
         #expect(
             store.problem("SELECT \(x) AS a, :y AS b FROM t", ["x": 5])
                 == """
-                Parameter y was not provided at line 1, column 18
+                Parameter y was not provided (line 1, column 18)
                   SELECT :$1 AS a, :y AS b FROM t
                                    ^^
                 """)
@@ -117,7 +117,7 @@ import Testing
         let twice: QueryArguments = ["c": 1, "b": 1, "a": 1, "c": 2, "b": 2]
         #expect(
             store.problem("SELECT :c, :b FROM t", twice)?
-                .hasPrefix("the argument b is given twice at line 1, column 12") == true)
+                .hasPrefix("the argument b is given twice (line 1, column 12)") == true)
     }
 
     @Test func `the error for a missing argument suggests a similar name`() {
@@ -152,7 +152,7 @@ import Testing
             store.problem("SELECT :a, ':b', :bc, :b FROM t", ["a": 1, "b": [UInt.max]])
                 == """
                 the argument b cannot be encoded: at [0], 18446744073709551615 does not fit in \
-                a signed 64-bit integer at line 1, column 23
+                a signed 64-bit integer (line 1, column 23)
                   SELECT :a, ':b', :bc, :b FROM t
                                         ^^
                 """)

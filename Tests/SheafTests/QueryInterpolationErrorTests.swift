@@ -24,7 +24,7 @@ import Testing
         expect(
             "SELECT n FROM t WHERE s = '\(x)'", [:],
             """
-            the interpolated value :$1 is in quotes at line 1, column 28
+            the interpolated value :$1 is in quotes (line 1, column 28)
               SELECT n FROM t WHERE s = ':$1'
                                          ^^^
             remove the quotes: it is an argument
@@ -33,7 +33,7 @@ import Testing
         expect(
             "SELECT n FROM t\nWHERE n = \(y) AND s LIKE \"%\(x)%\" AND AND", [:],
             """
-            the interpolated value :$2 is in quotes at line 2, column 28
+            the interpolated value :$2 is in quotes (line 2, column 28)
               WHERE n = :$1 AND s LIKE "%:$2%" AND AND
                                          ^^^
             remove the quotes: it is an argument
@@ -45,7 +45,7 @@ import Testing
         expect(
             "SELECT * FROM `\(x)`", [:],
             """
-            the interpolated value :$1 is in backticks at line 1, column 16
+            the interpolated value :$1 is in backticks (line 1, column 16)
               SELECT * FROM `:$1`
                              ^^^
             remove the backticks; for a name, write \\(identifier: ..)
@@ -67,7 +67,7 @@ import Testing
         expect(
             "SELECT * FROM \(name)", [:],
             """
-            expected the name of a collection, found :$1 at line 1, column 15
+            expected the name of a collection, found :$1 (line 1, column 15)
               SELECT * FROM :$1
                             ^^^
             an interpolation is a value, not a name or a path; for a name, write \\(identifier: ..)
@@ -94,7 +94,7 @@ import Testing
         expect(
             "SELECT n FROM t WHERE n = \(1)5", [:],
             """
-            a space is missing after the interpolated value :$1 at line 1, column 27
+            a space is missing after the interpolated value :$1 (line 1, column 27)
               SELECT n FROM t WHERE n = :$15
                                         ^^^
             put a space after it
@@ -116,7 +116,7 @@ import Testing
         expect(
             "SELECT \(1), :$1 FROM t", [:],
             """
-            :$1 is a name reserved for interpolated values at line 1, column 13
+            :$1 is a name reserved for interpolated values (line 1, column 13)
               SELECT :$1, :$1 FROM t
                           ^^^
             give the parameter another name, such as :color
@@ -126,7 +126,7 @@ import Testing
         expect(
             "SELECT \(1) AS v FROM t", ["$1": 2],
             """
-            the argument $1 has the name of an interpolated value at line 1, column 8
+            the argument $1 has the name of an interpolated value (line 1, column 8)
               SELECT :$1 AS v FROM t
                      ^^^
             rename the argument
@@ -155,13 +155,13 @@ import Testing
         }
         #expect(
             store.problem("SELECT \(identifier: "a")\(identifier: "b") FROM t")?.hasPrefix(
-                "a space is missing after the interpolated name `a` at") == true)
+                "a space is missing after the interpolated name `a` (line") == true)
         #expect(
             store.problem("SELECT `\(identifier: "a")` FROM t")?.contains("backticks") == true)
         expect(
             "SELECT * FROM t WHERE n = '\(identifier: "x' OR TRUE --")'", [:],
             """
-            the interpolated name `x' OR TRUE --` is in quotes at line 1, column 28
+            the interpolated name `x' OR TRUE --` is in quotes (line 1, column 28)
               SELECT * FROM t WHERE n = '`x' OR TRUE --`'
                                          ^^^^^^^^^^^^^^^
             remove the quotes: the name already has backticks
@@ -177,7 +177,7 @@ import Testing
         expect(
             "SELECT \(1) AS a, \(Secret()) AS b FROM t", [:],
             """
-            the interpolated value :$2 cannot be encoded: it is secret at line 1, column 18
+            the interpolated value :$2 cannot be encoded: it is secret (line 1, column 18)
               SELECT :$1 AS a, :$2 AS b FROM t
                                ^^^
             """)

@@ -153,7 +153,8 @@ import Testing
         (["a", "b", "--full"], "--full writes all collections"),
         (["a", "--full", "--format", "csv"], "--full writes all collections"),
         (["DELETE FROM cars"], "the statement does not only read; run it with 'sheaf query'"),
-        (["SELECT FROM cars"], "at line 1"), (["SELECT * FROM cars WHERE n = :n"], "Parameter n"),
+        (["SELECT FROM cars"], " (line 1, column "),
+        (["SELECT * FROM cars WHERE n = :n"], "Parameter n"),
         (["cars", "x.csv", "y"], "unexpected argument 'y'"),
     ])
     func `a wrong command line is explained`(words: [String], message: String) throws {

@@ -140,7 +140,7 @@ extension StoreError: CustomStringConvertible {
     public var description: String {
         var lines = [message]
         if let excerpt {
-            lines[0] += " at line \(excerpt.line), column \(excerpt.column)"
+            lines[0] += " (line \(excerpt.line), column \(excerpt.column))"
             lines.append("  " + excerpt.text)
             lines.append(
                 "  " + String(repeating: " ", count: excerpt.markStart)

@@ -99,7 +99,7 @@ private struct Script {
         _ error: ToolError, _ line: Int?, _ session: ShellSession
     ) throws(ToolError) {
         let located = name.flatMap { name in
-            line.map { error.located("\(name.shortened):\($0): ") }
+            line.map { error.located(in: name, from: $0) }
         }
         let error = located ?? error
         guard keepsGoing else { throw error }

@@ -7,10 +7,14 @@ extension StoreError {
     var terminalText: String { terminalText(help: "sheaf help") }
 
     /// Returns the description; `help` is the command that prints entries of the reference.
-    func terminalText(help: String) -> String {
+    ///
+    /// With `showsLocation`, the line and column in the statement follow the message.
+    func terminalText(help: String, showsLocation: Bool = true) -> String {
         var lines = [TerminalText.visible(message)]
         if let excerpt {
-            lines[0] += " at line \(excerpt.line), column \(excerpt.column)"
+            if showsLocation {
+                lines[0] += " (line \(excerpt.line), column \(excerpt.column))"
+            }
             let before = TerminalText.visible(String(excerpt.text.prefix(excerpt.markStart)))
             let rest = excerpt.text.dropFirst(excerpt.markStart)
             let marked = TerminalText.visible(String(rest.prefix(excerpt.markLength)))

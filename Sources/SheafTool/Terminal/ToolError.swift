@@ -20,16 +20,19 @@ enum ToolError: Error {
     var message: String { message(help: "sheaf help") }
 
     /// Returns the message; it may refer to an entry of the help, which `help` prints.
-    func message(help: String) -> String {
+    ///
+    /// With `showsLocation`, it has the line and column in a statement.
+    func message(help: String, showsLocation: Bool = true) -> String {
         switch self {
-        case .usage(let message), .failed(let message), .damaged(let message): message
-        case .reported: ""
-        case .storage(let error, let path): Self.message(error, at: path)
+        case .usage(let message), .failed(let message), .damaged(let message): return message
+        case .reported: return ""
+        case .storage(let error, let path): return Self.message(error, at: path)
         case .statement(let error, let path):
-            switch error.reason {
-            case .syntax, .meaning, .argument, .limit, .conflict: error.terminalText(help: help)
+            let text = error.terminalText(help: help, showsLocation: showsLocation)
+            return switch error.reason {
+            case .syntax, .meaning, .argument, .limit, .conflict: text
             // Other errors concern the store, so the message names it.
-            default: "\(path.shortened(to: ErrorText.limit)): \(error.terminalText(help: help))"
+            default: "\(path.shortened(to: ErrorText.limit)): \(text)"
             }
         }
     }
@@ -49,19 +52,19 @@ enum ToolError: Error {
         }
     }
 
-    /// Returns the error with a location at the start of its message.
-    func located(_ location: String) -> ToolError {
-        switch self {
-        case .usage(let message): .usage(location + message)
-        case .failed(let message): .failed(location + message)
-        case .damaged(let message): .damaged(location + message)
-        case .statement, .storage:
-            switch exitCode {
-            case .usage: .usage(location + message)
-            case .damaged: .damaged(location + message)
-            default: .failed(location + message)
-            }
-        case .reported: self
+    /// Returns the error with its line in a file, in which its statement begins on `line`.
+    func located(in file: String, from line: Int) -> ToolError {
+        if case .reported = self { return self }
+        var line = line
+        if case .statement(let error, _) = self, let location = error.location {
+            line += location.line - 1
+        }
+        let text =
+            "\(file.shortened):\(line): " + message(help: "sheaf help", showsLocation: false)
+        return switch exitCode {
+        case .usage: .usage(text)
+        case .damaged: .damaged(text)
+        default: .failed(text)
         }
     }
 

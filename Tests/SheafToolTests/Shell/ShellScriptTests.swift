@@ -65,13 +65,23 @@ import Testing
         }
     }
 
-    @Test func `an error has the line on which its statement begins`() throws {
-        let (run, _) = try run(
-            """
-            printf '%s\\n' "SELECT 1 AS x" "FROM system:dual; SELEC" "2;" > file
-            "$0" -f file
-            """)
-        #expect(run.status == 64 && run.errors.contains("file:2: "), "\(run.errors)")
+    @Test func `an error has its line, or that on which its statement begins`() throws {
+        for (statement, message) in [
+            ("SELEC\n2;", "file:2: expected a statement, found SELEC\n  SELEC\n"),
+            ("SELECT 2\nFORM x;", "file:3: expected FROM, found FORM\n  FORM x;\n"),
+            ("SELECT *\nFROM\n t WHERE :x;", "file:4: Parameter x was not provided\n   t WHERE"),
+            ("\n\n.mode bxo", "file:4: unknown mode 'bxo'"),
+        ] {
+            let (run, _) = try run(
+                """
+                cat > file <<'END'
+                SELECT 1 AS x
+                FROM system:dual; \(statement)
+                END
+                "$0" -f file
+                """)
+            #expect(run.errors.hasPrefix("sheaf: " + message), "\(statement): \(run.errors)")
+        }
     }
 
     @Test func `with --keep-going the first error determines the exit code`() throws {
