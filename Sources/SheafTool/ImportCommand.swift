@@ -111,6 +111,13 @@ enum ImportCommand {
                 "missing COLLECTION, which only --full and SQLite databases that are files do "
                     + "without; usage: " + Command.importFile.usage)
         }
+        return try importRows(of: file, into: collection, arguments, output)
+    }
+
+    private static func importRows(
+        of file: String, into collection: String, _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let path = arguments.operands[0]
         let options = try options(arguments)
         let csv = try csvOptions(arguments, idName: options.idName)
         let format = try format(arguments)
