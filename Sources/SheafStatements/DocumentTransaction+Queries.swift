@@ -1,15 +1,17 @@
 import SheafBytes
 package import SheafDocument
-import SheafEngine
+package import SheafEngine
 package import SheafQuery
 
 /// Reads and writes of statements in a transaction.
 extension DocumentTransaction {
     /// Returns a reader of the documents, including the changes of earlier statements.
-    package func reader(_ virtual: any VirtualCollections, storeNumber: UInt64) -> SnapshotReader {
+    package func reader(
+        _ virtual: any VirtualCollections, _ pastStates: PastStates, storeNumber: UInt64
+    ) -> SnapshotReader {
         SnapshotReader(
             DocumentSnapshot(snapshot, catalog), pending: pending, virtual: virtual,
-            storeNumber: storeNumber)
+            pastStates: pastStates, storeNumber: storeNumber)
     }
 
     /// Applies the mutation of one document; returns whether it changed anything.

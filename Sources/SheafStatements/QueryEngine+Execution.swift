@@ -126,6 +126,7 @@ extension QueryEngine {
     private func recordingRequest(
         _ statement: Statement, _ body: () throws(StoreError) -> QueryOutcome
     ) throws(StoreError) -> QueryOutcome {
+        defer { pastStates.dropUnused() }
         let number = requests.begin(statement)
         do throws(StoreError) {
             try statement.checkDirectives()

@@ -15,6 +15,8 @@ package final class QueryEngine: Sendable {
     /// The system collections that other layers provide.
     package let registeredCollections = RegisteredCollections()
     package let options: LogStoreOptions
+    /// The earlier states that statements have read.
+    package let pastStates: PastStates
     /// A number that is unique among the engines of the process.
     package let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
@@ -48,6 +50,7 @@ package final class QueryEngine: Sendable {
         self.source = source
         self.options = options
         self.log = log
+        pastStates = PastStates(options.clock)
         requests = RequestLog(options.clock)
         sharedParameters = Mutex(
             SharedParameters(
@@ -136,7 +139,7 @@ package final class QueryEngine: Sendable {
 
     /// Returns a reader of a transaction, which sees all earlier commits, durable or not.
     package func reader(of transaction: DocumentTransaction) -> SnapshotReader {
-        transaction.reader(parameters.collections, storeNumber: number)
+        transaction.reader(parameters.collections, pastStates, storeNumber: number)
     }
 
     /// Returns a reader of a durable snapshot.
@@ -147,7 +150,8 @@ package final class QueryEngine: Sendable {
             store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
             hasIndexes: snapshot.log.indexMark.commit == snapshot.log.commit)
         return SnapshotReader(
-            snapshot, virtual: parameters.collections, planState: state, storeNumber: number)
+            snapshot, virtual: parameters.collections, pastStates: pastStates, planState: state,
+            storeNumber: number)
     }
 
     /// Creates a run of a statement on the newest durable snapshot.

@@ -112,7 +112,9 @@ package final class ResultStorage: Sendable {
     package func notes(
         _ statement: Statement, _ arguments: ArgumentValues, isStrict: Bool
     ) -> [String] {
-        guard isEmpty, case .snapshot(let snapshot) = owner else { return [] }
+        guard isEmpty, !statement.readsPast, case .snapshot(let snapshot) = owner else {
+            return []
+        }
         let (catalog, pending) = (snapshot.catalog, pendingCollections)
         let empty = EmptyResult(
             statement, arguments, isStrict: isStrict,

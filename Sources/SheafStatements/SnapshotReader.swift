@@ -9,7 +9,9 @@ package final class SnapshotReader: QueryStore {
     package let snapshot: DocumentSnapshot
     /// Documents changed by the transaction, which replace those of the snapshot.
     private(set) var pending: PendingDocuments
-    private let virtual: any VirtualCollections
+    let virtual: any VirtualCollections
+    /// The cache of earlier states, if there is one.
+    let pastStates: PastStates?
     package let planState: PlanState?
     /// The number that identifies the store in the process; zero if it is not needed.
     package let storeNumber: UInt64
@@ -22,13 +24,15 @@ package final class SnapshotReader: QueryStore {
 
     package init(
         _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
-        virtual: any VirtualCollections, planState: PlanState? = nil, storeNumber: UInt64 = 0
+        virtual: any VirtualCollections, pastStates: PastStates? = nil, planState: PlanState? = nil,
+        storeNumber: UInt64 = 0
     ) {
         self.snapshot = snapshot
         self.planState = planState
         self.storeNumber = storeNumber
         self.pending = pending
         self.virtual = virtual
+        self.pastStates = pastStates
     }
 
     /// The timeout and cancellation of the reading statement; nil if there are none.

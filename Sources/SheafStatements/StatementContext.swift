@@ -87,7 +87,7 @@ extension DocumentTransaction: StatementContext {
     }
 
     package func reader(_ engine: QueryEngine, _ parameters: SharedParameters) -> SnapshotReader {
-        reader(parameters.collections, storeNumber: engine.number)
+        reader(parameters.collections, engine.pastStates, storeNumber: engine.number)
     }
 
     package mutating func write(

@@ -20,6 +20,10 @@ final class EmptyStore: QueryStore {
 
     private static let indexPrefix: [UInt8] = [0xFF, 0, 1]
 
+    let commit: UInt64 = 0
+
+    func past(_ point: PastPoint) -> any QueryStore { self }
+
     func collection(_ name: String) -> CollectionDescription? {
         index.map {
             CollectionDescription(

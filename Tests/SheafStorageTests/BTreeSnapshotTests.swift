@@ -38,6 +38,53 @@ import Testing
         }
     }
 
+    @Test(arguments: [UInt64](1...6))
+    func `forks change apart from each other and from the tree`(_ seed: UInt64) {
+        var random = SeededRandom(seed: seed, "forks")
+        let fanout = seed % 2 == 0 ? 3 : 20
+        var tree = BTree(fanout: fanout)
+        var model = BTreeModel()
+        var forks: [(BTreeSnapshot, BTreeModel)] = []
+        for step in 0..<300 {
+            change(&tree, &model, step, &random)
+            if random.chance(1, in: 6) { forks.append((tree.snapshot(), model)) }
+            if random.chance(1, in: 3), !forks.isEmpty {
+                // Forks of forks follow, and the snapshots of their origins are released.
+                let index = random.below(forks.count)
+                var (snapshot, forked) = forks[index]
+                var fork = BTree(forking: snapshot, fanout: fanout)
+                for _ in 0..<random.below(40) { change(&fork, &forked, step, &random) }
+                #expect(fork.checkInvariants() == [], "seed \(seed)")
+                if random.chance(1, in: 2) {
+                    snapshot = fork.snapshot()
+                    for _ in 0..<random.below(10) { change(&fork, &forked, step, &random) }
+                    #expect(fork.checkInvariants() == [], "seed \(seed)")
+                }
+                forks[index] = (fork.snapshot(), forked)
+            }
+            if forks.count > 4 { forks.remove(at: random.below(forks.count)) }
+            for (snapshot, model) in forks { #expect(snapshot.holds(model), "seed \(seed)") }
+            #expect(tree.snapshot().holds(model), "seed \(seed)")
+            #expect(tree.checkInvariants() == [], "seed \(seed)")
+        }
+    }
+
+    private func change(
+        _ tree: inout BTree, _ model: inout BTreeModel, _ step: Int, _ random: inout SeededRandom
+    ) {
+        let isKnown = random.chance(1, in: 2) && model.count > 0
+        let key =
+            isKnown
+            ? model.keys[random.below(model.count)]
+            : KeyKind.allCases[step % KeyKind.allCases.count].key(step, &random)
+        if random.chance(3, in: 5) {
+            let value = randomValue(&random)
+            _ = (tree.put(key, value), model.put(key, value))
+        } else {
+            _ = (tree.remove(key), model.remove(key))
+        }
+    }
+
     @Test func `snapshots outlive their tree`() {
         func makeSnapshots() -> [BTreeSnapshot] {
             var tree = BTree(fanout: 4)

@@ -22,6 +22,16 @@ extension Catalog {
         }
     }
 
+    /// Returns the catalog with the indexes of an earlier snapshot.
+    ///
+    /// Names and collections are only added, so later ones do no harm.
+    func withIndexes(of snapshot: LogSnapshot) throws(EngineError) -> Catalog {
+        var catalog = self
+        catalog.indexes = [:]
+        try catalog.readIndexes(of: snapshot)
+        return catalog
+    }
+
     /// Returns the index of a collection with this name; nil if there is none.
     package func index(_ name: String, onCollection collection: String) -> IndexDefinition? {
         number(ofCollection: collection).flatMap { indexes[$0] }?.first { $0.isNamed(name) }

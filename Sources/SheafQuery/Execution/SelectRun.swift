@@ -4,6 +4,7 @@ import SheafDocument
 /// A run of the plan of a SELECT.
 final class SelectRun {
     private let plan: SelectPlan
+    /// The state that sources without AS OF read.
     private let store: any QueryStore
     private let frame: RowContext
     private let collector: RowCollector
@@ -42,7 +43,10 @@ final class SelectRun {
         return try collector.finish()
     }
 
+    private func store(of source: Int) -> any QueryStore { plan.sources[source].past ?? store }
+
     private func count(_ ranges: (of: [KeyRange], without: [KeyRange])) {
+        let store = store(of: 0)
         let count = ranges.of.reduce(0) { $0 + store.count(in: $1) }
         let without = ranges.without.reduce(0) { $0 + store.count(in: $1) }
         collector.addRows(count - without)
@@ -60,7 +64,7 @@ final class SelectRun {
         }
         // Sorting keeps only ids, so the documents are read again.
         let keys = try sortedKeys()
-        let access = AccessRun(store, plan.sources[0].collection)
+        let access = AccessRun(store(of: 0), plan.sources[0].collection)
         try access.run(.ids(keys), tallies?.second) { (row, _) throws(StoreError) in
             frame.rows[0] = row
             try collector.show(body)
@@ -83,7 +87,7 @@ final class SelectRun {
     }
 
     private func visitRows() throws(StoreError) {
-        var access = AccessRun(store, plan.sources[0].collection)
+        var access = AccessRun(store(of: 0), plan.sources[0].collection)
         access.isOrderFree = plan.allowsAnyOrder
         access.isExhaustive = plan.visitsAllRows
         if plan.skipsByRank { collector.skipped = plan.offset }
@@ -128,7 +132,7 @@ final class SelectRun {
             rows.append((number, value.isFoundByKey))
         }
         var stop: Int?
-        try store.read(keys) { (index, document) throws(StoreError) in
+        try store(of: join.source).read(keys) { (index, document) throws(StoreError) in
             let (number, isFound) = rows[index]
             frame.rows[0] = Row(documents[number])
             frame.rows[join.source] = Row(document)
@@ -183,6 +187,7 @@ final class SelectRun {
         guard let collection = source.collection else {
             return try AccessRun(store, nil).run(try allRows(of: join.source), tally, visit)
         }
+        let store = store(of: join.source)
         let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
@@ -225,7 +230,8 @@ final class SelectRun {
             let found = matched[number] ?? []
             let tally = tallies?.joins[number]
             let access = try allRows(of: join.source)
-            try AccessRun(store, plan.sources[join.source].collection).run(access, tally?.inner) {
+            let run = AccessRun(store(of: join.source), plan.sources[join.source].collection)
+            try run.run(access, tally?.inner) {
                 (row, pointer) throws(StoreError) in
                 guard !found.contains(pointer) else { return true }
                 frame.rows[join.source] = row

@@ -69,7 +69,7 @@ extension PlanDescriber {
             }
             return ("by index", fetch(scan, tally))
         case .scan:
-            let rows = count([collection.keys])
+            let rows = count([collection.keys], of: source)
             return ("by scan", leaf("scan", source, "", rows: rows, tally))
         }
     }
@@ -125,7 +125,8 @@ extension PlanDescriber {
         _ filter: Expression?
     ) -> PlanOperator {
         var scan = leaf(
-            "scan", source, "", spans: ids(ranges, source), rows: count(ranges), tally, filter)
+            "scan", source, "", spans: ids(ranges, source), rows: count(ranges, of: source),
+            tally, filter)
         scan.turn(isReversed)
         return scan
     }
@@ -143,7 +144,7 @@ extension PlanDescriber {
         let spans = SpanText(scan.index)
         var found = leaf(
             "indexScan", source, scan.index.name, spans: scan.ranges.compactMap(spans.text),
-            rows: count(scan.ranges), nil)
+            rows: count(scan.ranges, of: source), nil)
         if let tally {
             let entries = tally.scan.entries
             found.measure(in: entries, out: entries, nanoseconds: tally.rows.nanoseconds)
@@ -159,7 +160,7 @@ extension PlanDescriber {
 
     private func counting(_ source: SourcePlan, _ tally: AccessTally?) -> PlanOperator {
         let counted = plan.countedRanges ?? ([], [])
-        let rows = count(counted.of) - count(counted.without)
+        let rows = count(counted.of, of: source) - count(counted.without, of: source)
         var found: PlanOperator
         if case .index(let scan) = source.path.access {
             let spans = SpanText(scan.index)
@@ -178,8 +179,9 @@ extension PlanDescriber {
         return found
     }
 
-    private func count(_ ranges: [KeyRange]) -> Int {
-        ranges.reduce(0) { $0 + store.count(in: $1) }
+    private func count(_ ranges: [KeyRange], of source: SourcePlan) -> Int {
+        let store = source.past ?? store
+        return ranges.reduce(0) { $0 + store.count(in: $1) }
     }
 
     // MARK: Operators
@@ -191,6 +193,7 @@ extension PlanDescriber {
     ) -> PlanOperator {
         var printer = Printer()
         printer.write(collection: source.name)
+        if let past = source.past { printer.write(" AS OF COMMIT \(past.commit)") }
         if source.alias != source.name, !source.name.hasPrefix("system:") {
             printer.write(" AS ")
             printer.write(name: source.alias)
@@ -200,6 +203,7 @@ extension PlanDescriber {
         var leaf = PlanOperator(name, text, rows: rows)
         leaf.add("collection", .string(source.name))
         if source.alias != source.name { leaf.add("alias", .string(source.alias)) }
+        if let past = source.past { leaf.add("commit", .integer(Int64(clamping: past.commit))) }
         if !spans.isEmpty { leaf.add("spans", .array(spans.map(Value.string))) }
         if source.collection?.hasPendingChanges == true {
             leaf.add("pending", true)

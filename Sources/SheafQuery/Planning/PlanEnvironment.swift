@@ -12,6 +12,8 @@ final class PlanEnvironment {
 
     /// Cache of the collections looked up, by name.
     private var collections: [(name: String, description: CollectionDescription?)] = []
+    /// The earlier states that sources read, by the positions of their names in the text.
+    var pastStores: [Int: any QueryStore] = [:]
 
     private static let systemPrefix = "system:"
 
@@ -84,6 +86,7 @@ final class PlanEnvironment {
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
         let name = source.name.text
+        guard source.asOf == nil else { return store(of: source).collection(name) }
         if let known = collections.first(where: { $0.name.isSpelled(name) }) {
             return known.description
         }

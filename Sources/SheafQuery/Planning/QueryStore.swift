@@ -9,6 +9,12 @@ package protocol QueryStore: AnyObject {
     /// The state that plans depend on; nil if the snapshot is used only once.
     var planState: PlanState? { get }
 
+    /// The commit whose state this is.
+    var commit: UInt64 { get }
+
+    /// Returns the store in an earlier state.
+    func past(_ point: PastPoint) throws(StoreError) -> any QueryStore
+
     /// Returns a collection that has or had documents.
     func collection(_ name: String) -> CollectionDescription?
 

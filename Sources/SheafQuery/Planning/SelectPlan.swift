@@ -71,10 +71,12 @@ final class SourcePlan {
     let virtualName: String?
     let types: FieldTypes
     let path: AccessPath
+    /// The earlier state that the source reads; nil for the state of the run.
+    let past: (any QueryStore)?
 
     init(
         name: String, alias: String, collection: CollectionDescription?, virtualName: String?,
-        types: FieldTypes, path: AccessPath
+        types: FieldTypes, path: AccessPath, past: (any QueryStore)?
     ) {
         self.name = name
         self.alias = alias
@@ -82,6 +84,7 @@ final class SourcePlan {
         self.collection = collection
         self.types = types
         self.path = path
+        self.past = past
     }
 }
 

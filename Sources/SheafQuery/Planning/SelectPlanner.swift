@@ -64,6 +64,7 @@ final class SelectPlanner {
     func add(_ source: Source) throws(StoreError) {
         try compiler.scope.add(source, isStrict: environment.isStrict)
         try environment.checkVirtual(source)
+        try environment.resolvePast(source, compiler)
     }
 
     // MARK: Conditions
@@ -127,7 +128,7 @@ final class SelectPlanner {
         guard rows == nil, let collection = environment.collection(select.source) else {
             return nil
         }
-        let store = environment.store
+        let store = environment.store(of: select.source)
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
@@ -182,7 +183,8 @@ final class SelectPlanner {
                     virtualName: environment.isVirtual(source)
                         ? environment.virtualName(source) : nil,
                     types: compiler.scope.members[index].types,
-                    path: index == 0 ? path : .nothing))
+                    path: index == 0 ? path : .nothing,
+                    past: source.asOf == nil ? nil : environment.store(of: source)))
         }
         return plans
     }

@@ -149,7 +149,7 @@ package enum FastPath: Sendable {
 extension Source {
     /// Whether the source is a collection of documents without types, hints or directives.
     fileprivate var isPlain: Bool {
-        types.isEmpty && ids == nil && index == nil && directives.isEmpty
+        types.isEmpty && ids == nil && index == nil && directives.isEmpty && asOf == nil
             && !PlanEnvironment.isVirtual(self) && !PlanEnvironment.isReserved(self)
     }
 }

@@ -145,6 +145,12 @@ extension QueryRun {
                 at: SourceRange(0, statement.text.utf8.count), in: statement.text)
         }
         let sources = [select.source] + select.joins.map(\.source)
+        if let past = sources.first(where: { $0.asOf != nil }) {
+            throw StoreError(
+                .meaning, "a state AS OF an earlier commit never changes, so it cannot be observed",
+                hint: "run the statement once", page: "asof", at: past.name.range,
+                in: statement.text)
+        }
         if sources.contains(where: environment.isVirtual) {
             // Planning reports the errors of the statement.
             _ = try SelectPlanner(select, environment).plan()

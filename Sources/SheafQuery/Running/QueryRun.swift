@@ -80,7 +80,7 @@ package struct QueryRun {
         // does not use it.
         let isPlanReusable = options.meter == nil && options.directives.isEmpty
         let basis =
-            isPlanReusable
+            isPlanReusable && !statement.readsPast
             ? PlanBasis(
                 environment.store.planState, options.arguments, isStrict: options.isStrict) : nil
         if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }

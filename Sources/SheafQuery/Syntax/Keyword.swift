@@ -2,7 +2,7 @@
 enum Keyword: String, CaseIterable, Sendable {
     case advise, all, alter, and, any, apply, array, `as`, asc, attachment
     case between, both, by
-    case `case`, cast, collection, conflict, counter, create, cross
+    case `case`, cast, collection, commit, conflict, counter, create, cross
     case `default`, delete, desc, directives, distinct, `do`, documents, drop
     case `else`, end, escape, every, evict, except, exists, explain
     case fail, `false`, `for`, from, full
@@ -13,7 +13,7 @@ enum Keyword: String, CaseIterable, Sendable {
     case leading, left, like, limit, list
     case map, merge, missing
     case natural, neg, not, nothing, null
-    case object, offset, on, or, order, outer
+    case object, of, offset, on, or, order, outer
     case pnCounter = "pn_counter"
     case pnIncrement = "pn_increment"
     case position, profile, provision

@@ -33,16 +33,18 @@ extension Parser {
             types = try fieldTypes()
             directives += try sourceDirectives()
         }
+        var asOf: AsOf?
         var alias: Name?
         if role.hasAlias {
+            asOf = try self.asOf()
             alias = try self.alias()
             directives += try sourceDirectives()
         }
         var uses = Uses()
         while role.hasUse, try consumeNext(.use) { try use(&uses, role) }
         return Source(
-            name, hasCollectionKeyword: hasKeyword, types: types, alias: alias, ids: uses.ids,
-            indexes: uses.indexes, directives: directives + uses.directives)
+            name, hasCollectionKeyword: hasKeyword, types: types, asOf: asOf, alias: alias,
+            ids: uses.ids, indexes: uses.indexes, directives: directives + uses.directives)
     }
 
     /// Parses the name of a collection with its namespace, if any.
@@ -59,6 +61,37 @@ extension Parser {
         let inner = try anyName("the name of a system collection")
         return Name(
             name.text + ":" + inner.text, at: SourceRange(name.range.lower, inner.range.upper))
+    }
+
+    /// Parses `AS OF COMMIT number` or `AS OF time`; nil for another alias, which may be `of`.
+    private mutating func asOf() throws(StoreError) -> AsOf? {
+        guard token.keyword == .as, try following().keyword == .of else { return nil }
+        var ahead = self
+        try ahead.advance()
+        try ahead.advance()
+        switch ahead.token.kind {
+        case .word where ahead.token.keyword == .commit:
+            self = ahead
+            try advance()
+            return .commit(try moment("the number of a commit"))
+        case .string, .colon, .placeholder, .integer, .leftParenthesis:
+            self = ahead
+            guard token.kind != .integer else {
+                throw unexpected(
+                    "COMMIT, or a time in quotes", [.commit],
+                    hint: "for the state after a commit, write AS OF COMMIT and its number")
+            }
+            return .time(try moment("a time"))
+        default: return nil
+        }
+    }
+
+    /// Parses a literal, a parameter or an expression in parentheses.
+    private mutating func moment(_ what: StaticString) throws(StoreError) -> Expression {
+        switch token.kind {
+        case .string, .colon, .placeholder, .integer, .leftParenthesis: try primary()
+        default: throw unexpected("\(what)")
+        }
     }
 
     // MARK: Types

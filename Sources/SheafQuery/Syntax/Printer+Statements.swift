@@ -140,6 +140,11 @@ extension Printer {
             write(" ")
             write(types: source.types)
         }
+        switch source.asOf {
+        case .commit(let number)?: write(" AS OF COMMIT", number)
+        case .time(let time)?: write(" AS OF", time)
+        case nil: break
+        }
         write(alias: source.alias)
         switch source.ids {
         case .list(let ids)?: write(list: ids, " USE IDS ", "")

@@ -47,9 +47,18 @@ package final class Statement: Sendable {
         self.placeholders = placeholders
         self.quotedNames = quotedNames
         self.strictness = strictness ?? Directives.strictness(in: directives)
+        readsPast =
+            if case .select(let select) = body {
+                select.source.asOf != nil || select.joins.contains { $0.source.asOf != nil }
+            } else {
+                false
+            }
         fastPath = FastPath(body, directives: directives, in: text)
         selection = fastPath?.selection
     }
+
+    /// Whether the statement is a SELECT that reads a source AS OF an earlier commit.
+    package let readsPast: Bool
 
     /// Returns the statement with its strictness fixed, unless a directive already sets it.
     ///
@@ -127,12 +136,22 @@ package enum IDSelection: Sendable {
     case expression(Expression)
 }
 
+/// The earlier state of a collection that AS OF selects.
+package enum AsOf: Sendable {
+    /// The state after a commit.
+    case commit(Expression)
+    /// The state at a time.
+    case time(Expression)
+}
+
 /// A collection that a statement reads or writes.
 package struct Source: Sendable {
     /// The name with its namespace, as in `system:indexes`.
     package let name: Name
     package let hasCollectionKeyword: Bool
     package let types: [FieldType]
+    /// The state to read; nil for the newest one.
+    package let asOf: AsOf?
     package let alias: Name?
     package let ids: IDSelection?
     /// Names in USE INDEX; an empty name allows a full scan of the inner side of a join.
@@ -141,12 +160,13 @@ package struct Source: Sendable {
 
     package init(
         _ name: Name, hasCollectionKeyword: Bool = false, types: [FieldType] = [],
-        alias: Name? = nil, ids: IDSelection? = nil, index: Name? = nil,
+        asOf: AsOf? = nil, alias: Name? = nil, ids: IDSelection? = nil, index: Name? = nil,
         indexes: [Name] = [], directives: [Object] = []
     ) {
         self.name = name
         self.hasCollectionKeyword = hasCollectionKeyword
         self.types = types
+        self.asOf = asOf
         self.alias = alias
         self.ids = ids
         self.indexes = indexes + (index.map { [$0] } ?? [])

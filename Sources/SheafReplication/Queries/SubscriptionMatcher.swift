@@ -310,7 +310,7 @@ extension QueryEngine {
     ) -> QueryRun {
         let parameters = parameters
         let reader =
-            transaction?.reader(parameters.collections, storeNumber: number)
+            transaction?.reader(parameters.collections, pastStates, storeNumber: number)
             ?? reader(parameters)
         return makeRun(statement, arguments, parameters, on: reader, isTimed: false, meter: meter)
     }

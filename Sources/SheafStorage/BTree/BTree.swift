@@ -40,6 +40,15 @@ package struct BTree: ~Copyable, Sendable {
         self.count = count
     }
 
+    /// Creates a tree with the entries of a snapshot, which does not change with it.
+    ///
+    /// Only the pages that change are copied.
+    package init(forking snapshot: BTreeSnapshot, fanout: Int = BTree.maximumFanout) {
+        self.init(
+            fanout: fanout, space: BTreeSpace(forking: snapshot),
+            root: snapshot.view.root, count: snapshot.count)
+    }
+
     /// A view of the writer's state.
     @inline(__always)
     var view: BTreeView { BTreeView(directory: space.directory, root: root) }
@@ -52,7 +61,8 @@ package struct BTree: ~Copyable, Sendable {
         if let published { return published }
         let version = space.publish()
         let snapshot = BTreeSnapshot(
-            arena: space.arena, view: view, version: version, count: count)
+            arena: space.arena, view: view, chunkCount: space.chunkCount, version: version,
+            count: count)
         published = snapshot
         return snapshot
     }

@@ -15,11 +15,12 @@ final class BTreeArena: Sendable {
     }
 
     private let state = Mutex(State())
-    private let mapping: FileMapping?
+    /// The owner of foreign pages.
+    private let owner: (any AnyObject & Sendable)?
 
-    /// Creates an arena without memory that keeps `mapping` alive.
-    init(mapping: FileMapping? = nil) {
-        self.mapping = mapping
+    /// Creates an arena without memory that keeps the owner of foreign pages.
+    init(keeping owner: (any AnyObject & Sendable)? = nil) {
+        self.owner = owner
     }
 
     deinit {

@@ -7,11 +7,14 @@ package final class BTreeSnapshot: Sendable {
     /// The version of the tree; later snapshots have greater versions.
     package let version: UInt64
     let view: BTreeView
+    /// The number of chunks of pages in the directory of the view.
+    let chunkCount: Int
     private let arena: BTreeArena
 
     /// Creates a snapshot of `view`, which the caller has published as `version`.
-    init(arena: BTreeArena, view: BTreeView, version: UInt64, count: Int) {
+    init(arena: BTreeArena, view: BTreeView, chunkCount: Int, version: UInt64, count: Int) {
         self.arena = arena
+        self.chunkCount = chunkCount
         self.view = view
         self.version = version
         self.count = count

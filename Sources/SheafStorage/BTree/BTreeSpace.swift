@@ -6,6 +6,9 @@
 /// otherwise. A long-lived snapshot thus keeps only its own pages, not those of later versions.
 ///
 /// Free pages stay with the tree; memory is released with the tree and its snapshots.
+///
+/// The pages of a mapped file, and those of the snapshot that a fork begins with, are foreign: they
+/// are read in place, and never written.
 struct BTreeSpace: ~Copyable, Sendable {
     /// A linked list of pages, threaded through a header field that readers do not access.
     private struct Chain {
@@ -44,7 +47,7 @@ struct BTreeSpace: ~Copyable, Sendable {
     // directory is replaced by a larger copy; the arena keeps the old one for its readers.
     private(set) nonisolated(unsafe) var directory: UnsafeMutablePointer<UnsafeMutableRawPointer>
     private var directoryCapacity: Int
-    private var chunkCount: Int
+    private(set) var chunkCount: Int
     private var nextPage: UInt32 = 0
     private var endOfChunk: UInt32 = 0
 
@@ -56,8 +59,11 @@ struct BTreeSpace: ~Copyable, Sendable {
     private var free = Chain()
     private var releasedVersions: [UInt64] = []
 
-    /// The number of pages in the mapped file; they are never written.
-    let mappedPages: UInt32
+    /// The last page number that a foreign page can have; zero if there are none.
+    private let lastForeignPage: UInt32
+    /// The version of the newest foreign page.
+    private let foreignVersion: UInt64
+    /// The number of own pages, and of pages of a mapped file.
     private(set) var allocatedPages: Int
     /// The number of pages of the mapped file that the tree has replaced.
     private(set) var droppedPages = 0
@@ -65,8 +71,9 @@ struct BTreeSpace: ~Copyable, Sendable {
 
     /// Creates a space that contains the pages 1 to `pageCount` of a mapped file, if any.
     init(mapping: FileMapping? = nil, pageCount: Int = 0, firstPageOffset: Int = 0) {
-        arena = BTreeArena(mapping: mapping)
-        mappedPages = UInt32(truncatingIfNeeded: pageCount)
+        arena = BTreeArena(keeping: mapping)
+        lastForeignPage = UInt32(truncatingIfNeeded: pageCount)
+        foreignVersion = 0
         allocatedPages = pageCount
         chunkCount = pageCount == 0 ? 0 : pageCount / Self.pagesPerChunk + 1
         directoryCapacity = chunkCount + 8
@@ -82,6 +89,24 @@ struct BTreeSpace: ~Copyable, Sendable {
         }
     }
 
+    /// Creates a space that contains the pages of a snapshot, and keeps it.
+    init(forking snapshot: BTreeSnapshot) {
+        arena = BTreeArena(keeping: snapshot)
+        chunkCount = snapshot.chunkCount
+        lastForeignPage = UInt32(truncatingIfNeeded: chunkCount * Self.pagesPerChunk - 1)
+        foreignVersion = snapshot.version
+        (version, newestLive) = (foreignVersion + 1, foreignVersion)
+        allocatedPages = 0
+        directoryCapacity = chunkCount + 8
+        directory = arena.allocate(
+            byteCount: directoryCapacity * MemoryLayout<UnsafeMutableRawPointer>.stride
+        ).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
+        directory.initialize(from: snapshot.view.directory, count: chunkCount)
+    }
+
+    /// Whether the page belongs to this space.
+    func isOwn(_ number: UInt32) -> Bool { number > lastForeignPage }
+
     /// Returns the page with this number.
     @inline(__always)
     func page(_ number: UInt32) -> BTreePage {
@@ -92,7 +117,7 @@ struct BTreeSpace: ~Copyable, Sendable {
     @inline(__always)
     private var view: BTreeView { BTreeView(directory: directory, root: 0) }
 
-    /// Whether no snapshot can see the page and it does not belong to the mapped file.
+    /// Whether no snapshot can see the page and it is not foreign.
     @inline(__always)
     func isWritable(_ number: UInt32) -> Bool { page(number).version > newestLive }
 
@@ -108,9 +133,9 @@ struct BTreeSpace: ~Copyable, Sendable {
 
     /// Releases a page that the tree does not use any more.
     mutating func release(_ number: UInt32) {
-        if number <= mappedPages {
+        guard isOwn(number) else {
             // Writing to a mapped page would allocate memory for a copy.
-            droppedPages += 1
+            if foreignVersion == 0 { droppedPages += 1 }
             return
         }
         let version = page(number).version
@@ -133,7 +158,7 @@ struct BTreeSpace: ~Copyable, Sendable {
     mutating func reclaim() {
         arena.takeReleasedVersions(into: &releasedVersions)
         while let version = releasedVersions.popLast() { removeVersion(version) }
-        newestLive = live.last?.version ?? 0
+        newestLive = live.last?.version ?? foreignVersion
     }
 
     private mutating func removeVersion(_ version: UInt64) {
@@ -175,6 +200,9 @@ struct BTreeSpace: ~Copyable, Sendable {
         directory = larger
         directoryCapacity = capacity
     }
+
+    /// Whether a page is among `allocatedPages`.
+    func isCounted(_ number: UInt32) -> Bool { isOwn(number) || foreignVersion == 0 }
 
     /// The number of pages that a snapshot keeps from being reused.
     var retiredPages: Int { live.reduce(0) { $0 + $1.retired.count } }

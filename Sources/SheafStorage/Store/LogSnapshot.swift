@@ -40,7 +40,7 @@ package final class LogSnapshot: Sendable {
     }
 
     /// Returns the same state, read from other files.
-    func with(_ segments: SegmentTable) -> LogSnapshot {
+    package func with(_ segments: SegmentTable) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
             indexMark: indexMark, chain: chain, grownLength: grownLength)

@@ -81,6 +81,20 @@ package final class Segment: Sendable {
         return mapping.bytes.slice(0..<footer.contentLength + SegmentFooter.length)
     }
 
+    /// The file with all of its records.
+    var file: LogContents.File {
+        let footer = footer
+        let length = footer.map { $0.contentLength + SegmentFooter.length } ?? content.count
+        return LogContents.File(
+            name: name, header: header, footer: footer, mapping: mapping.prefix(length))
+    }
+
+    /// Returns the file with its records up to an offset.
+    func file(upTo offset: Int) -> LogContents.File {
+        LogContents.File(
+            name: name, header: header, footer: nil, mapping: mapping.prefix(offset))
+    }
+
     /// Whether positions are file offsets rather than directory entries.
     var isLog: Bool { directory == nil }
 

@@ -1,0 +1,166 @@
+import SheafBytes
+
+/// The state of a store after an earlier commit.
+package struct PastState: Sendable {
+    /// The state, whose index entries are those of the newer one.
+    package let snapshot: LogSnapshot
+    /// The keys that later commits have written or removed, in order.
+    package let changedKeys: [[UInt8]]
+}
+
+extension LogSnapshot {
+    /// Returns an iterator over the commits after `since`, up to that of the snapshot.
+    package func commits(since: CommitID) -> CommitReader {
+        CommitReader(segments.files(upTo: end), since: since)
+    }
+
+    /// Returns the last commit that was not made after a time in milliseconds since 1970.
+    ///
+    /// Returns zero if there is none, and nil if compaction has removed the times of commits up to
+    /// there.
+    package func commit(at time: UInt64) throws(StorageError) -> CommitID? {
+        guard commitAt > time else { return commit }
+        var found: CommitID = 0
+        for file in segments.files {
+            if let footer = file.footer, footer.lastCommitAt <= time {
+                found = footer.lastCommit
+                continue
+            }
+            guard file.isLog else { return nil }
+            break
+        }
+        var commits = commits(since: found)
+        while let next = try commits.next(), let at = next.time, at <= time { found = next.id }
+        return found
+    }
+
+    /// The time of the last commit that compaction has rewritten; nil if there is none.
+    package var lastCompactedTime: UInt64? {
+        segments.files.last { !$0.isLog }?.footer?.lastCommitAt
+    }
+
+    /// Returns the state after a commit from `compactedThrough` to that of the snapshot.
+    ///
+    /// The tree of the snapshot is copied as far as it differs, so this takes as long as reading
+    /// the later commits.
+    package func past(_ commit: CommitID) throws(StorageError) -> PastState {
+        precondition(
+            compactedThrough...self.commit ~= commit, "The log has the states of kept commits.")
+        guard commit < self.commit else { return PastState(snapshot: self, changedKeys: []) }
+        var commits = commits(since: commit)
+        guard let first = try commits.next() else {
+            throw disagreement(at: end, "commit \(commit + 1) is missing")
+        }
+        let keys = try changedKeys(from: first, commits)
+        var tree = BTree(forking: tree)
+        for key in keys {
+            let logged = try key.span.withUnsafeBytes { (key) throws(StorageError) in
+                try newest(of: key, asOf: commit)
+            }
+            key.withUnsafeBytes { Self.set($0, logged, in: &tree) }
+        }
+        return PastState(
+            snapshot: LogSnapshot(
+                tree: tree.snapshot(), segments: segments, commit: commit,
+                commitAt: try time(of: commit) ?? commitAt, end: first.position,
+                indexMark: IndexMark(commit: 0, end: .none), chain: chain, grownLength: grownLength),
+            changedKeys: keys)
+    }
+
+    /// Returns the same state with changed index entries, which then are complete.
+    package func with(_ changes: IndexChanges) -> LogSnapshot {
+        var keyspace = Keyspace(adopting: BTree(forking: tree), live: LiveBytes())
+        keyspace.removeEntries(changes)
+        keyspace.addIndexEntries(changes)
+        return with(indexed: keyspace.tree.snapshot(), grownLength: grownLength)
+    }
+
+    /// The number of bytes of log per key above which visiting all keys is faster.
+    private static let lengthPerKey = 64
+
+    /// Returns the keys that commits have written or removed, from `first` on, in order.
+    private func changedKeys(
+        from first: LoggedCommit, _ later: CommitReader
+    ) throws(StorageError) -> [[UInt8]] {
+        let length = segments.files.reduce(0) { length, file in
+            file.header.segments.upperBound < first.position.segment
+                ? length : length + file.content.count
+        }
+        guard length <= tree.count * Self.lengthPerKey else {
+            return keysWritten(from: first.position)
+        }
+        var keys: Set<[UInt8]> = []
+        var commits = later
+        var next: LoggedCommit? = first
+        while let commit = next {
+            for logged in try commit.operations() { keys.insert(Array(logged.operation.key)) }
+            next = try commits.next()
+        }
+        return keys.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private func keysWritten(from position: LogPosition) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        tree.forEach(in: Keyspace.present) { key, value in
+            if let pointer = RecordPointer(value), pointer.position >= position {
+                keys.append(Array(key))
+            }
+            return true
+        }
+        forEachRemoval(in: Keyspace.present) { key, pointer in
+            if pointer.position >= position { keys.append(Array(key)) }
+        }
+        return keys.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Returns the newest operation of a key up to a commit, which may be a removal.
+    private func newest(
+        of key: UnsafeRawBufferPointer, asOf commit: CommitID
+    ) throws(StorageError) -> LoggedOperation? {
+        var history = history(of: key)
+        while let logged = try history.next() {
+            if logged.commit <= commit { return logged }
+        }
+        return nil
+    }
+
+    /// Records the newest operation of a key in a tree.
+    private static func set(
+        _ key: UnsafeRawBufferPointer, _ logged: LoggedOperation?, in tree: inout BTree
+    ) {
+        let pointer = logged.map {
+            RecordPointer(
+                position: $0.position, length: $0.operation.length,
+                isDelta: $0.operation.kind == .delta)
+        }
+        let isRemoval = logged?.operation.kind == .remove
+        if let pointer, !isRemoval {
+            tree.put(key, pointer.value)
+        } else {
+            tree.remove(key)
+        }
+        _ = Keyspace.withRemovedKey(key) { removed in
+            isRemoval ? pointer.flatMap { tree.put(removed, $0.value) } : tree.remove(removed)
+        }
+    }
+
+    /// Returns the time of a commit; nil if compaction has removed it.
+    private func time(of commit: CommitID) throws(StorageError) -> UInt64? {
+        guard commit > 0 else { return 0 }
+        var commits = commits(since: commit - 1)
+        if let found = try commits.next(), found.id == commit, let time = found.time {
+            return time
+        }
+        return segments.files.compactMap(\.footer).last { $0.lastCommit == commit }?.lastCommitAt
+    }
+}
+
+extension SegmentTable {
+    /// Returns the files with the log up to a position.
+    fileprivate func files(upTo end: LogPosition) -> [LogContents.File] {
+        files.filter { $0.header.segments.lowerBound <= end.segment }.map { file in
+            file.isLog && file.header.segments.upperBound == end.segment
+                ? file.file(upTo: end.offset) : file.file
+        }
+    }
+}
