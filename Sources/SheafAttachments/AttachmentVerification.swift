@@ -77,6 +77,12 @@ package struct AttachmentVerification: Sendable {
         path.split(separator: "/").last.flatMap { AttachmentName(String($0)).id }
     }
 
+    /// Whether a name is that of a complete attachment.
+    @Sendable package static func isComplete(_ name: String) -> Bool {
+        guard case .complete = AttachmentName(name) else { return false }
+        return true
+    }
+
     /// Returns the finding for an error of reading a file.
     private static func finding(
         _ error: AttachmentError, _ name: String, _ kind: AttachmentName, isHeader: Bool

@@ -108,7 +108,8 @@ enum BackupCommand {
         }
         guard omitted.count > maximumNotes else { return }
         output.print(
-            note: "\(omitted.count - maximumNotes) more damaged attachments are left out")
+            note: "left out because of damage: "
+                + Quantity.count(omitted.count - maximumNotes, "more attachment"))
     }
 
     private static func text(

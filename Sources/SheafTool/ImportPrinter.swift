@@ -20,8 +20,9 @@ struct ImportPrinter {
     private let started = Clock.system.monotonicNanoseconds()
     private var printedAt: UInt64 = 0
     private var hasProgressLine = false
-    /// Number of bad rows printed, and of those that were not.
+    /// Number of bad rows printed.
     private var listedCount = 0
+    /// Number of bad rows that are not listed in the report.
     private var unlistedCount: UInt64 = 0
     private static let interval: UInt64 = 200_000_000
 

@@ -193,7 +193,7 @@ import Testing
         #expect(backup.status == 0)
         let lines = backup.errors.split(separator: "\n")
         #expect(lines.count == 21)
-        #expect(lines.last == "note: 2 more damaged attachments are left out")
+        #expect(lines.last == "note: left out because of damage: 2 more attachments")
         #expect(try attachments(of: "new").count == 2)
     }
 }

@@ -172,6 +172,18 @@ import Testing
         #expect(run.errors.contains("a.csv, line 1: the header has a carriage return in a name"))
     }
 
+    @Test(arguments: ["csv", "jsonl", "json"])
+    func `all rows of a file as standard input are imported`(_ format: String) throws {
+        let rows = (0..<20_000).map { format == "csv" ? "\($0)" : "{\"n\":\($0)}" }
+        let text = (format == "csv" ? "n\n" : "") + rows.joined(separator: "\n")
+        let path = try file("rows", text)
+        let run = try ToolRun(
+            script: "\"$0\" import '\(store)' cars - --format \(format) < '\(path)'")
+        #expect(run.status == 0 && run.lines.last?.hasPrefix("imported 20,000 ") == true)
+        let found = try ToolRun(["query", store, "SELECT SUM(n) AS s FROM cars", "--json"]).lines
+        #expect(found == ["{\"s\":199990000}"])
+    }
+
     @Test func `a pipe with a name is opened once`() throws {
         let pipe = directory.path("pipe.jsonl")
         let script = """

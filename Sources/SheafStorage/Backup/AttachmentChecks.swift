@@ -1,22 +1,28 @@
 /// The checks of attachments that a backup calls, because storage lies below attachments.
 package struct AttachmentChecks: Sendable {
-    /// Compares a file in a directory of attachments with its name; nil if it matches.
+    /// A comparison of a file in a directory of attachments with its name; nil if it matches.
     ///
-    /// Calls `proceed` before each chunk.
+    /// It calls `proceed` before each chunk.
     package typealias Comparison =
         @Sendable (
             _ name: String, _ volume: any Volume, _ proceed: () throws(StorageError) -> Void
         ) throws(StorageError) -> Finding?
-    /// Returns the names among `names` of the files that the documents of a snapshot reference.
+    /// A search for the names of the files that the documents of a snapshot reference.
     package typealias References =
         @Sendable (
             _ names: Set<String>, _ snapshot: LogSnapshot
         ) -> Set<String>
 
+    /// Whether a name is that of a complete attachment.
+    package let isComplete: @Sendable (_ name: String) -> Bool
     package let finding: Comparison
     package let referenced: References
 
-    package init(finding: @escaping Comparison, referenced: @escaping References) {
+    package init(
+        isComplete: @escaping @Sendable (_ name: String) -> Bool, finding: @escaping Comparison,
+        referenced: @escaping References
+    ) {
+        self.isComplete = isComplete
         self.finding = finding
         self.referenced = referenced
     }

@@ -48,7 +48,7 @@ extension BackupWriter {
     private func attachmentNames() throws(StorageError) -> Set<String> {
         try translatingErrors { () throws(VolumeError) in
             let volume = try source.volume.directory(FileName.attachmentsName, creating: false)
-            return Set(try volume?.names().filter { $0.hasSuffix(".whole") } ?? [])
+            return Set(try volume?.names().filter(options.attachments.isComplete) ?? [])
         }
     }
 
@@ -58,10 +58,10 @@ extension BackupWriter {
     private mutating func copyAttachments(
         _ names: Set<String>, of snapshot: LogSnapshot, _ copied: inout Set<String>
     ) throws(StorageError) -> Bool {
+        copier.report.omittedAttachments = []
         guard !names.isEmpty else { return true }
         guard let directories = try attachmentDirectories() else { return false }
         var referenced: Set<String>?
-        copier.report.omittedAttachments = []
         for name in names.sorted() {
             switch try copyAttachment(name, directories) {
             case .copied: copied.insert(name)
@@ -96,7 +96,8 @@ extension BackupWriter {
         _ name: String, _ directories: Directories
     ) throws(StorageError) -> Outcome {
         let (report, progress) = (copier.report, copier.progress)
-        var failure = StorageError.damaged(name, at: 0, "the copy differs from the file")
+        var failure = StorageError.damaged(
+            "\(FileName.attachmentsName)/\(name)", at: 0, "the copy differs from the file")
         do throws(StorageError) {
             guard let file = try open(name, in: directories.store) else { return .removed }
             defer { file.close() }
@@ -105,7 +106,11 @@ extension BackupWriter {
             failure = error
         }
         // An error of the copy, such as a full disk, is no damage of the store.
-        guard let finding = try finding(name, in: directories.store) else { throw failure }
+        guard let finding = try finding(name, in: directories.store) else {
+            guard let file = try open(name, in: directories.store) else { return .removed }
+            file.close()
+            throw failure
+        }
         try translatingErrors { () throws(VolumeError) in
             do throws(VolumeError) { try directories.copy.remove(name) } catch {
                 guard error.code == .noSuchFile else { throw error }
@@ -149,7 +154,7 @@ extension BackupWriter {
         return false
     }
 
-    /// Compares an attachment of the copy with its id; nil if it matches.
+    /// Compares an attachment with its id; returns nil if it matches.
     private func finding(_ name: String, in volume: any Volume) throws(StorageError) -> Finding? {
         try options.attachments.finding(name, volume) { () throws(StorageError) in
             try copier.proceed()

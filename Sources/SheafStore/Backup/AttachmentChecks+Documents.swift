@@ -6,7 +6,8 @@ package import SheafStorage
 extension AttachmentChecks {
     /// The checks for stores of documents.
     package static let ofDocuments = AttachmentChecks(
-        finding: AttachmentVerification.finding, referenced: referencedAttachments)
+        isComplete: AttachmentVerification.isComplete, finding: AttachmentVerification.finding,
+        referenced: referencedAttachments)
 
     /// Returns the names of the files that documents reference.
     @Sendable private static func referencedAttachments(

@@ -1,4 +1,6 @@
 import SheafBytes
+import SheafStorage
+import SheafSystem
 
 #if canImport(Glibc)
     import Glibc
@@ -42,6 +44,9 @@ final class ControlSocket: Sendable {
         guard isPresent else {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
+                guard !PosixPath.isRegularFile(path) else {
+                    throw .storage(.notADirectory(path: path), at: path)
+                }
                 throw .failed(
                     "no peer is running on the store at \(path.shortened); start one with 'sheaf peer serve \(path.shortened) ...'"
                 )

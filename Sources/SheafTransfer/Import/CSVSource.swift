@@ -31,7 +31,7 @@ package struct CSVSource: ImportSource {
         func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
     }
 
-    package let identity: ImportIdentity
+    package private(set) var identity: ImportIdentity
     private var reader: CSVReader
     private var columns: [Column]
     private let null: [UInt8]?
@@ -46,8 +46,11 @@ package struct CSVSource: ImportSource {
         self.identity = identity
         null = options.null.map { Array($0.utf8) }
         (reader, columns) = try Self.open(input, options)
-        guard columns.contains(where: { $0.type == nil }) else { return }
-        try inferTypes(from: try sample(), options)
+        if columns.contains(where: { $0.type == nil }) {
+            try inferTypes(from: try sample(), options)
+        }
+        // Rows that are added to a file can change the types, and with them the rows before.
+        self.identity = identity.adding(columns.map { "\($0.name)=\($0.type?.rawValue ?? "")" })
     }
 
     /// Reads the header.

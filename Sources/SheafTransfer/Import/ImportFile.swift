@@ -27,10 +27,10 @@ package enum ImportFile {
                     + "\(format.rawValue); --format csv reads it as CSV")
         }
         let isStandardInput = path == InputBuffer.standardInput
-        // The length of standard input is known if it is a file, which a pipe may replace.
+        // Standard input may be a file or a pipe, and have more rows when the import continues.
         let identity = ImportIdentity(
             name: isStandardInput ? path : InputBuffer.name(of: path),
-            length: isStandardInput ? nil : input.length, head: head,
+            length: isStandardInput ? nil : input.length, head: isStandardInput ? 0 : head,
             options: (isCSV ? csv.text : format.rawValue) + " \(csv.idName)")
         switch format {
         case .jsonl: return JSONLinesSource(input, identity)
@@ -42,7 +42,8 @@ package enum ImportFile {
     private static func openCSV(
         _ input: InputBuffer, _ identity: ImportIdentity, _ path: String, _ csv: CSVOptions
     ) throws(ImportError) -> sending any ImportSource {
-        guard input.length == nil else {
+        // Readers of standard input share one offset, also if it is a file.
+        guard input.length == nil || path == InputBuffer.standardInput else {
             return try CSVSource(input, identity, csv) { () throws(ImportError) in
                 let sample = try InputBuffer(path: path)
                 _ = try sample.begin()
@@ -129,7 +130,6 @@ private final class SpooledInput {
         let reason = String(cString: strerror(errno))
         return .source(
             "\(path.shortened): cannot copy standard input to find the types of its columns: "
-                + "\(reason); TMPDIR names another directory, and --types for all columns needs "
-                + "no copy")
+                + "\(reason); TMPDIR names another directory")
     }
 }

@@ -39,6 +39,13 @@ package struct ImportIdentity: Hashable, Sendable {
         self.head = head
         self.options = options
     }
+
+    /// Returns the identity with more options.
+    func adding(_ more: [String]) -> ImportIdentity {
+        ImportIdentity(
+            name: name, length: length, head: head,
+            options: ([options] + more).joined(separator: ","))
+    }
 }
 
 /// A row without a document.

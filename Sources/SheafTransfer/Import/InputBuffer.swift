@@ -115,7 +115,7 @@ package final class InputBuffer {
         offset += UInt64(count)
     }
 
-    /// The position of the first unread byte, with the number of its row.
+    /// Returns the position of the first unread byte, with the number of its row.
     func position(row: UInt64) -> ImportPosition {
         ImportPosition(offset: offset, row: row, hash: hash.finish())
     }
@@ -139,7 +139,10 @@ package final class InputBuffer {
             consume(skipped.count)
         }
         guard hash.finish() == position.hash else {
-            throw difference("\(target) bytes before which something has changed")
+            throw .source(
+                "\(path.shortened) has changed: its first \(target) bytes differ from those that the "
+                    + "interrupted import had read; --resume needs the same rows, and --restart "
+                    + "imports all rows of this input")
         }
     }
 
@@ -152,18 +155,15 @@ package final class InputBuffer {
         try skip(to: position) { last = $0.last }
         guard let last, last != 0x0A else { return }
         // The last line had no line break, which may have been added.
-        if bytes.isEmpty { try fill() }
+        try fill(2)
         if bytes.first == 0x0A { return consume(1) }
+        if bytes.starts(with: [0x0D, 0x0A]) { return consume(2) }
         guard bytes.isEmpty else {
-            throw difference("\(position.offset) bytes up to the end of a line")
+            throw .source(
+                "\(path.shortened) goes on within its last line, of which the interrupted import "
+                    + "had read \(position.offset) bytes from the beginning of the input; --restart "
+                    + "imports all rows")
         }
-    }
-
-    private func difference(_ read: String) -> ImportError {
-        .source(
-            "\(path.shortened) differs from the input of the interrupted import, which had read "
-                + "\(read); --resume needs the same rows, and --restart imports all rows of this "
-                + "input")
     }
 
     /// The name without its directory, as an import's progress stores it.

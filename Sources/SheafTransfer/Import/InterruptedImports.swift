@@ -57,8 +57,9 @@ struct InterruptedImports {
                     + numbering.name(before: $0.position)
             }
             throw .source(
-                title + ", but \(list.joined(separator: ", ").shortened): a file continues with "
-                    + "the same name, length, first bytes and options")
+                title + ", but \(list.joined(separator: ", ").shortened): an import continues "
+                    + "with the same file, of the same length and first bytes, and with the same "
+                    + "options and types of columns")
         }
         let snapshot = target.queries.snapshot()
         guard let number = snapshot.catalog.number(ofCollection: target.collection),

@@ -36,7 +36,7 @@ struct RowWriter {
         rejectedRows = rows.badRows
     }
 
-    /// Whether no row is left.
+    /// Whether all rows were removed.
     var isEmpty: Bool { documents.count == 0 && rejectedRows.isEmpty }
 
     /// Writes the documents of the rows.
