@@ -33,7 +33,8 @@ extension SnapshotReader {
         case .commit(let commit):
             guard commit <= log.commit else {
                 throw StoreError(
-                    .argument, "there is no commit \(commit): the last one is \(log.commit)")
+                    .argument, "there is no commit \(commit): the last one is \(log.commit)",
+                    page: "asof")
             }
             guard commit >= oldest else {
                 throw Self.forgotten(point, oldest, nil)
@@ -57,6 +58,6 @@ extension SnapshotReader {
             .argument,
             "the log does not have the state of \(point) any more: it reaches back to commit "
                 + "\(oldest)" + (time.map { ", of \(PastPoint.time($0))" } ?? ""),
-            hint: "a longer history, set when the store is opened, keeps more")
+            hint: "StoreOptions.history keeps more states", page: "asof")
     }
 }

@@ -1,7 +1,7 @@
 /// The entry point of the program: the choice of a verb, the help, and the exit codes.
 enum CheckCommand {
     static let verbs: [Verb] = [
-        .conform, .merges, .queries, .isolation, .mesh, .simulate, .reference,
+        .conform, .merges, .queries, .past, .isolation, .mesh, .simulate, .reference,
     ]
 
     /// Runs the verb that the first word names; returns the exit code.

@@ -4,7 +4,7 @@ extension Reference {
         ReferenceEntry(
             .clause, "FROM",
             syntax: [
-                "FROM [COLLECTION] name [(types)] [[AS] alias] [USE ...]"
+                "FROM [COLLECTION] name [(types)] [AS OF ...] [[AS] alias] [USE ...]"
             ],
             summary: "Names the collection of the rows; an unknown one has no documents.",
             details: [
@@ -17,6 +17,38 @@ extension Reference {
                 ReferenceExample(
                     "SELECT * FROM unknown",
                     ["no rows"]),
+            ]),
+        ReferenceEntry(
+            .clause, "AS OF", aliases: ["asof"],
+            syntax: [
+                "FROM name AS OF COMMIT number",
+                "FROM name AS OF time",
+            ],
+            summary: "Reads a collection as it was after a commit, or at a time.",
+            details: [
+                """
+                The time is a text such as `'2026-11-20T10:00:00Z'`, or milliseconds since 1970. The \
+                state is that of the last commit up to then. `AS OF COMMIT 0` is the empty store.
+                """,
+                """
+                Each collection of a join has its own AS OF, so a statement can compare states. Only \
+                SELECT reads earlier states, and they cannot be observed or subscribed to.
+                """,
+                """
+                The log has at least the states of its last 10,000 commits, unless these have more \
+                than 2 MiB. Compaction removes older ones; the error names the oldest state that is \
+                left.
+                """,
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT COUNT(*) AS count FROM cars AS OF COMMIT 0",
+                    ["{\"count\":0}"]),
+                ReferenceExample(
+                    """
+                    SELECT now._id FROM cars AS now LEFT JOIN cars AS OF '2026-11-20T10:00:00Z' AS before \
+                    ON before._id = now._id WHERE before IS MISSING
+                    """, nil),
             ]),
         ReferenceEntry(
             .clause, "COLLECTION",

@@ -14,6 +14,26 @@ public struct StoreOptions: Sendable {
         case relaxed(milliseconds: Int)
     }
 
+    /// The earlier states that the log keeps, for statements with `AS OF`.
+    ///
+    /// A state is kept while it is within all of the bounds. More history needs more space.
+    public struct History: Equatable, Sendable {
+        /// Number of the newest commits.
+        public var commits: UInt64
+        /// Number of the newest bytes of the log.
+        public var bytes: Int
+        /// Maximum age; nil if there is none.
+        public var age: Duration?
+
+        /// Creates bounds; by default 10,000 commits in 2 MiB of log, of any age.
+        public init(commits: UInt64 = 10_000, bytes: Int = 2 << 20, age: Duration? = nil) {
+            (self.commits, self.bytes, self.age) = (commits, bytes, age)
+        }
+    }
+
+    /// The earlier states that the log keeps.
+    public var history = History()
+
     /// The point at which a write returns; by default, when its commit survives a power cut.
     public var durability = Durability.full
 
@@ -49,6 +69,12 @@ public struct StoreOptions: Sendable {
 
     var logStore: LogStoreOptions {
         var options = storage
+        if history != History() {
+            options.history = HistoryHorizon(
+                commits: history.commits, bytes: max(history.bytes, 0),
+                // A thousand million days are no less than any age.
+                milliseconds: history.age.map { UInt64(min(max($0 / .milliseconds(1), 0), 1e17)) })
+        }
         switch durability {
         case .full: options.durability = .full
         case .relaxed(let milliseconds): options.durability = .relaxed(milliseconds: milliseconds)
