@@ -75,8 +75,13 @@ package final class SnapshotReader: QueryStore {
         }
     }
 
-    package func virtualRows(_ name: String) throws(StoreError) -> [Object]? {
-        try virtual.rows(of: name, in: snapshot)
+    package func forEachVirtualRow(
+        _ name: String, _ bounds: RowBounds, _ body: (Object) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        try virtual.forEachRow(of: name, in: snapshot, bounds) { (row) throws(StoreError) in
+            try countRead()
+            return try body(row)
+        }
     }
 
     package var virtualNames: [String] { virtual.names }

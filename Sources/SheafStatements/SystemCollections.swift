@@ -1,7 +1,7 @@
 import SheafBytes
 package import SheafDocument
 package import SheafEngine
-import SheafQuery
+package import SheafQuery
 import SheafStorage
 package import SheafSystem
 
@@ -27,8 +27,8 @@ package final class SystemCollections: VirtualCollections {
 
     package var names: [String] {
         let own = [
-            "active_requests", "collections", "dql_vars", "dual", "indexes", "metrics",
-            "request_history", "shared_statements", "system_info",
+            "active_requests", "collections", "conflicts", "dql_vars", "dual", "fields", "history",
+            "indexes", "log", "metrics", "request_history", "shared_statements", "system_info",
         ]
         return (own + (registered?.names ?? [])).sorted()
     }
@@ -38,13 +38,29 @@ package final class SystemCollections: VirtualCollections {
         SystemCollections(parameters, requests, registered, statements, clock: clock)
     }
 
-    package func rows(
+    package func forEachRow(
+        of name: String, in snapshot: DocumentSnapshot, _ bounds: RowBounds,
+        _ body: (Object) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        switch name {
+        case "history": return try HistoryRows(snapshot, bounds).forEach(body)
+        case "log": return try HistoryRows(snapshot, bounds).forEachCommit(body)
+        case "conflicts": return try ConflictRows(snapshot, bounds).forEach(body)
+        default: break
+        }
+        for row in try rows(of: name, in: snapshot) ?? [] {
+            guard try body(row) else { return }
+        }
+    }
+
+    private func rows(
         of name: String, in snapshot: DocumentSnapshot
     ) throws(StoreError) -> [Object]? {
         switch name {
         case "dual": [Object()]
         case "indexes": Self.indexes(snapshot)
         case "collections": try collections(snapshot)
+        case "fields": try FieldRows(snapshot).rows()
         case "system_info": information(snapshot)
         case "active_requests":
             requests?.running() ?? []
@@ -86,6 +102,7 @@ package final class SystemCollections: VirtualCollections {
                 }
             rows.append([
                 "_id": .string(name), "name": .string(name), "documents": .integer(Int64(count)),
+                "bytes": .integer(Int64(clamping: snapshot.log.newestLength(in: keys))),
             ])
         }
         return rows

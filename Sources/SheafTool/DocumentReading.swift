@@ -35,16 +35,12 @@ final class DocumentReading {
         let collection: String
         let id: Value
         /// The form of the payload; nil if the document is evicted.
-        var form: Form?
+        var form: PayloadChanges.Form?
         /// The visible value, if the operation contains the complete document.
         var value: Object?
         /// The paths that were written; `removed` has the paths below which fields were removed.
         var changed: [String] = []
         var removed: [String] = []
-    }
-
-    enum Form: String {
-        case state, tombstone, delta
     }
 
     private let snapshot: () throws(StorageError) -> LogSnapshot
@@ -116,37 +112,11 @@ final class DocumentReading {
     private func read(
         _ bytes: UnsafeRawBufferPointer, _ names: NameTable, into meaning: inout DocumentMeaning
     ) throws(Malformed) {
-        let payload = try DocumentPayload(bytes)
-        let base = try payload.baseVector()
-        if let state = payload.state {
-            meaning.form = try state.exists() ? .state : .tombstone
-            meaning.value = try state.value(names)
-        } else {
-            meaning.form = .delta
-        }
-        var changed: [String] = []
-        var removed: [String] = []
-        for document in [payload.state, payload.delta] {
-            guard let document else { continue }
-            try DotWalk.visit(document, names) { item in
-                let path = Self.text(item.path)
-                switch item.kind {
-                case .empty: removed.append(path)
-                case .named, .overrides, .mark: break
-                default:
-                    guard let stamp = item.stamp, !base.covers(stamp) else { return }
-                    changed.append(path)
-                }
-            }
-        }
-        if payload.isComplete { removed.append(Self.text([])) }
-        meaning.changed = Self.unique(changed)
-        meaning.removed = Self.unique(removed)
-    }
-
-    private static func unique(_ paths: [String]) -> [String] {
-        var seen = Set<[UInt8]>()
-        return paths.filter { seen.insert(Array($0.utf8)).inserted }
+        let changes = try PayloadChanges(decoding: bytes, names)
+        meaning.form = changes.form
+        meaning.value = try DocumentPayload(bytes).state?.value(names)
+        meaning.changed = changes.changed.map(Self.text)
+        meaning.removed = changes.removed.map(Self.text)
     }
 
     /// Returns the key of a document; an id that is not valid JSON is a string.

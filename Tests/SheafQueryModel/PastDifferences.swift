@@ -74,6 +74,80 @@ private struct PastHistory {
             if random.chance(1, in: 4) { try check(states[random.below(states.count)]) }
         }
         for state in states.shuffled(using: &random) { try check(state) }
+        for index in states.indices.dropFirst() {
+            try checkHistory(from: states[index - 1], to: states[index])
+        }
+        try checkOrder()
+    }
+
+    /// Checks that `system:history` has each visible change of a commit.
+    private mutating func checkHistory(from before: State, to after: State) throws {
+        let oldest = simulation.queries.snapshot().log.compactedThrough
+        guard after.commit == before.commit + 1, after.commit > oldest else { return }
+        let rows = try simulation.rows(
+            "SELECT * FROM system:history WHERE commit = \(after.commit) AND collection = 'cars'")
+        var found: [String: Object] = [:]
+        for case .object(let row) in rows { found[row["document"]?.json ?? ""] = row }
+        guard found.count == rows.count else {
+            throw difference("a repeated row", "\(after.commit)")
+        }
+        let (old, new) = (try Self.documents(before), try Self.documents(after))
+        for id in Set(old.keys).union(new.keys) where old[id] != new[id] {
+            let fields = Self.differingFields(old[id], new[id]).map { Value.string($0) }
+            let row = found[id]
+            let action = row?["action"]
+            let isRight =
+                switch (old[id], new[id]) {
+                case (nil, _): action == "insert"
+                case (_, nil): action == "delete" || action == "evict"
+                default: action == "update"
+                }
+            guard case .array(let listed)? = row?["fields"], isRight,
+                new[id] == nil || Set(fields).isSubset(of: listed)
+            else {
+                throw difference(
+                    "\(id) from \(String(describing: old[id])) to \(String(describing: new[id])) has "
+                        + "the row \(row.map { Value.object($0).json } ?? "none")",
+                    "commit \(after.commit)")
+            }
+        }
+    }
+
+    /// Checks the order and the bounds of the rows.
+    private mutating func checkOrder() throws {
+        let all = try simulation.rows("SELECT commit, document FROM system:history")
+        let backward = try simulation.rows(
+            "SELECT commit, document FROM system:history ORDER BY commit DESC")
+        func commit(_ row: Value) -> Value? {
+            if case .object(let row) = row { row["commit"] } else { nil }
+        }
+        guard all.map(commit) == backward.map(commit).reversed(),
+            Set(all.map(\.json)) == Set(backward.map(\.json))
+        else { throw difference("another order in reverse", "system:history") }
+        let (low, high) = (random.below(20), random.below(60))
+        let some = try simulation.rows(
+            "SELECT commit, document FROM system:history WHERE \(low) < commit AND commit <= \(high)"
+        )
+        let expected = all.filter { row in
+            guard case .integer(let number)? = commit(row) else { return false }
+            return number > low && number <= high
+        }
+        guard some == expected else { throw difference("other rows in bounds", "\(low) \(high)") }
+    }
+
+    private static func documents(_ state: State) throws -> [String: Object] {
+        var documents: [String: Object] = [:]
+        for line in state.results[0].split(separator: "\n") {
+            guard case .object(let object) = try Value(json: String(line)) else { continue }
+            documents[object["_id"]?.json ?? ""] = object
+        }
+        return documents
+    }
+
+    private static func differingFields(_ old: Object?, _ new: Object?) -> [String] {
+        let (old, new) = (old ?? Object(), new ?? Object())
+        let names = Set(old.map(\.name)).union(new.map(\.name)).subtracting(["_id"])
+        return names.filter { old[$0] != new[$0] }
     }
 
     /// Changes the store at random; some steps write nothing, or several commits.

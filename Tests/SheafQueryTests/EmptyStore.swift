@@ -34,7 +34,9 @@ final class EmptyStore: QueryStore {
 
     func keyPrefix(ofCollection name: String) -> [UInt8]? { index.map { _ in [1] } }
 
-    func virtualRows(_ name: String) throws(StoreError) -> [Object]? { nil }
+    func forEachVirtualRow(
+        _ name: String, _ bounds: RowBounds, _ body: (Object) throws(StoreError) -> Bool
+    ) {}
     func count(in range: KeyRange) -> Int { range.lower.first == 1 ? 1_000 : 1 }
 
     func scan(

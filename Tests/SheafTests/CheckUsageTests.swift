@@ -32,8 +32,8 @@ struct CheckUsageTests {
     }
 
     @Test(arguments: [
-        ("", "missing verb; the verbs are conform, merges, queries, isolation, mesh, simulate"),
-        ("merge", "unknown verb 'merge'; the verbs are conform, merges, queries, isolation, mesh"),
+        ("", "missing verb; the verbs are conform, merges, queries, past, isolation, mesh"),
+        ("merge", "unknown verb 'merge'; the verbs are conform, merges, queries, past, isolation"),
         ("merges --tripels 4", "unknown option '--tripels'; the options are --seed, --triples,"),
         ("conform --updat", "unknown option '--updat'; the options are --update, --help"),
         ("queries --queries many", "--queries requires a number"),

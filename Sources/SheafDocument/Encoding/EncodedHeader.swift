@@ -5,7 +5,7 @@ package struct EncodedHeader {
     private let base: UnsafeRawPointer
     private let rootStart: Int
     private let referenceWidth: Int
-    let siteCount: Int
+    package let siteCount: Int
     let sitesAt: Int
     /// Number of sites with another time in the base; nil for an empty base.
     let baseCount: Int?

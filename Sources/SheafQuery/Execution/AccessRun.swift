@@ -31,7 +31,7 @@ struct AccessRun {
         try measure(tally?.rows, tally?.meter) { () throws(StoreError) in
             switch access {
             case .nothing: return
-            case .virtual(let name): try visit(try store.virtualRows(name) ?? [], tally, body)
+            case .virtual(let name, let bounds): try visit(name, bounds, tally, body)
             case .rows(let rows): try visit(rows, tally, body)
             case .ids(let keys): try read(keys, filter, tally, body)
             case .documents(let ranges, let isReversed):
@@ -44,6 +44,18 @@ struct AccessRun {
             case .union(let accesses): try unite(accesses, filter, tally, body)
             case .intersection(let accesses): try intersect(accesses, filter, tally, body)
             }
+        }
+    }
+
+    private func visit(
+        _ name: String, _ bounds: RowBounds, _ tally: AccessTally?, _ body: Visitor
+    ) throws(StoreError) {
+        var number: UInt64 = 0
+        try store.forEachVirtualRow(name, bounds) { (row) throws(StoreError) in
+            tally?.scan.entries += 1
+            tally?.rows.rowsOut += 1
+            defer { number += 1 }
+            return try body(Row(row), number)
         }
     }
 

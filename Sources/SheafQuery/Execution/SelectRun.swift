@@ -218,7 +218,11 @@ final class SelectRun {
         }
         guard let name = source.virtualName else { return .nothing }
         if let rows = systemRows[number] { return .rows(rows) }
-        let rows = try store.virtualRows(name) ?? []
+        var rows: [Object] = []
+        try store.forEachVirtualRow(name, RowBounds()) { row in
+            rows.append(row)
+            return true
+        }
         systemRows[number] = rows
         return .rows(rows)
     }

@@ -15,7 +15,7 @@ package indirect enum Access: Sendable {
     /// The documents that occur in all scans.
     case intersection([Access])
     /// The rows of a system collection.
-    case virtual(String)
+    case virtual(String, RowBounds)
     /// Rows computed before the run.
     case rows([Object])
 

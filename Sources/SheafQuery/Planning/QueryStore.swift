@@ -24,8 +24,10 @@ package protocol QueryStore: AnyObject {
     /// Names of the system collections, without `system:`.
     var virtualNames: [String] { get }
 
-    /// Returns the rows of a system collection, or nil if there is no such collection.
-    func virtualRows(_ name: String) throws(StoreError) -> [Object]?
+    /// Visits the rows of a system collection, if it exists, until `body` returns false.
+    func forEachVirtualRow(
+        _ name: String, _ bounds: RowBounds, _ body: (Object) throws(StoreError) -> Bool
+    ) throws(StoreError)
 
     /// Returns the exact number of entries in a range, without visiting them.
     func count(in range: KeyRange) -> Int

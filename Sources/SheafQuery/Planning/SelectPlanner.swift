@@ -38,7 +38,7 @@ final class SelectPlanner {
         let wanted = try requestedOrder(isGrouped: isGrouped)
         var planner = try accessPlanner(order: wanted ?? [], limit: limit, offset: offset)
         if isGrouped || select.isDistinct { planner?.limit = nil }
-        let path = try accessPath(condition, planner)
+        let path = try accessPath(condition, planner, wanted)
         let sources = try sourcePlans(path)
         let plan = SelectPlan(sources: sources, joins: joins, projection: output.projection)
         plan.grouping = output.grouping
@@ -153,16 +153,12 @@ final class SelectPlanner {
     }
 
     private func accessPath(
-        _ condition: Condition, _ planner: AccessPlanner?
+        _ condition: Condition, _ planner: AccessPlanner?, _ wanted: [IndexDescription.Field]?
     ) throws(StoreError) -> AccessPath {
         if let rows {
             return AccessPath(access: .rows(rows), count: rows.count, isExact: true)
         }
-        if environment.isVirtual(select.source) {
-            return AccessPath(
-                access: .virtual(environment.virtualName(select.source)), count: 0,
-                isExact: false, isOrdered: false)
-        }
+        if environment.isVirtual(select.source) { return try virtualPath(wanted) }
         guard let planner else { return .nothing }
         if let ids = select.source.ids {
             let keys = try environment.keys(of: ids, in: planner.collection, compiler)

@@ -11,7 +11,10 @@ extension Reference {
             ]),
         ReferenceEntry(
             .collection, "system:collections", aliases: ["__collections"],
-            summary: "The collections of the store: `name`, and the number of `documents`.",
+            summary: """
+                The collections of the store: `name`, the number of `documents`, and the `bytes` of \
+                their newest operations in the log.
+                """,
             examples: [
                 ReferenceExample(
                     "SELECT name, documents FROM system:collections ORDER BY name",
@@ -34,6 +37,80 @@ extension Reference {
                         {"_id":"cars.by_color","collection":"cars","fields":[{"direction":"asc","key":["color"]}]}
                         """
                     ])
+            ]),
+        ReferenceEntry(
+            .collection, "system:fields",
+            summary: """
+                The fields of each `collection`: `field`, the number of documents with it as `count`, \
+                and how often it has which of the `types`.
+                """,
+            details: [
+                """
+                At most 1,000 documents of a collection are read, evenly distributed by `_id`; their \
+                number is `sampled`.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT field, types FROM system:fields WHERE collection = 'owners'", nil)
+            ]),
+        ReferenceEntry(
+            .collection, "system:history",
+            summary: """
+                The changes of documents, commit by commit: `commit`, its `time`, `collection`, \
+                `document`, `action`, and the changed `fields`.
+                """,
+            details: [
+                """
+                The action is `insert`, `update`, `delete` or `evict`. `site` is the store that wrote \
+                the change first, `writtenAt` the time by its clock, and `isLocal` is false if a peer \
+                sent the commit. Times are milliseconds since 1970, and null in compacted commits, \
+                which may lack changes.
+                """,
+                """
+                Conditions on `commit`, and on `collection` with `document`, limit what is read of the \
+                log; ORDER BY commit DESC with LIMIT reads only its end.
+                """,
+            ],
+            examples: [
+                ReferenceExample(
+                    """
+                    SELECT action, fields FROM system:history WHERE collection = 'cars' AND \
+                    document = 'a' ORDER BY commit DESC LIMIT 1
+                    """,
+                    setup: ["UPDATE cars SET color = 'red' WHERE _id = 'a'"],
+                    ["{\"action\":\"update\",\"fields\":[\"color\"]}"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:log",
+            summary: """
+                The commits: `commit`, `time`, `bytes`, the number of `operations` and of changed \
+                `documents`, `site`, `isLocal` and `isCompacted`.
+                """,
+            details: [
+                """
+                A compacted commit has only the operations that are still needed, and no time; \
+                commits without any are missing.
+                """
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT commit, time, bytes FROM system:log ORDER BY commit DESC LIMIT 10", nil)
+            ]),
+        ReferenceEntry(
+            .collection, "system:conflicts",
+            summary: """
+                Fields with several values that stores wrote without knowing each other: \
+                `collection`, `document`, `field` and `values`.
+                """,
+            details: [
+                """
+                Each of the values has its `value`, `site`, `time`, and whether it `isShown`, because \
+                it is the latest. The next write to the field replaces all of them.
+                """
+            ],
+            examples: [
+                ReferenceExample("SELECT * FROM system:conflicts", ["no rows"])
             ]),
         ReferenceEntry(
             .collection, "system:system_info",

@@ -140,3 +140,15 @@ extension LogSnapshot {
         }
     }
 }
+
+extension LogSnapshot {
+    /// The length of the newest operations of the keys in a range.
+    package func newestLength(in range: KeyRange) -> Int {
+        var length = 0
+        tree.forEachValues(in: range, reversed: false) { values in
+            for index in 0..<values.count { length += RecordPointer(values[index])?.length ?? 0 }
+            return true
+        }
+        return length
+    }
+}

@@ -1,0 +1,91 @@
+import SheafBytes
+package import SheafDocument
+package import SheafStorage
+
+/// The change of one document by a commit.
+package struct LoggedChange: Sendable {
+    package enum Action: String, Sendable {
+        case insert, update, delete, evict
+    }
+
+    package let collection: String
+    package let id: Value
+    package let action: Action
+    /// The paths of the changed and removed fields.
+    package let fields: [[String]]
+    /// The stamp of the latest write; nil if the document was evicted.
+    package let stamp: Stamp?
+}
+
+extension DocumentSnapshot {
+    /// Calls `body` with the changes of documents by a commit of the log until it returns false.
+    package func forEachChange<Failure: Error>(
+        of commit: LoggedCommit, reading failure: (EngineError) -> Failure,
+        _ body: (LoggedChange) throws(Failure) -> Bool
+    ) throws(Failure) {
+        let operations: [LoggedOperation]
+        do throws(StorageError) { operations = try commit.operations() } catch {
+            throw failure(.storage(error))
+        }
+        for (index, logged) in operations.enumerated() {
+            let change: LoggedChange?
+            do throws(EngineError) { change = try self.change(by: logged) } catch {
+                throw failure(error)
+            }
+            guard let change else { continue }
+            // A document that replaces the remnant of an evicted one follows a removal.
+            let next = index + 1 < operations.count ? operations[index + 1] : nil
+            if change.action == .evict, let next, isChange(next, of: logged.operation.key) {
+                continue
+            }
+            guard try body(change) else { return }
+        }
+    }
+
+    /// Whether an operation changes the document with a key, and is not its remnant.
+    private func isChange(_ logged: LoggedOperation, of key: UnsafeRawBufferPointer) -> Bool {
+        guard logged.operation.key.elementsEqual(key) else { return false }
+        return (try? change(by: logged)) != nil
+    }
+
+    /// Returns the change by an operation; nil if it concerns no document, or is a remnant.
+    private func change(by logged: LoggedOperation) throws(EngineError) -> LoggedChange? {
+        let operation = logged.operation
+        guard case .document(let number, let id)? = StoreKey(operation.key),
+            catalog.collections.indices.contains(Int(number))
+        else { return nil }
+        let collection = catalog.collections[Int(number)]
+        let key = Array(operation.key)
+        let document = try onDocument(key) { () throws(Malformed) in try DocumentID.id(of: id) }
+        guard operation.kind != .remove else {
+            return LoggedChange(
+                collection: collection, id: document, action: .evict, fields: [], stamp: nil)
+        }
+        let changes = try onDocument(key) { () throws(Malformed) in
+            try PayloadChanges(decoding: operation.payload, names)
+        }
+        guard !changes.isRemnant else { return nil }
+        switch changes.form {
+        case .tombstone:
+            return LoggedChange(
+                collection: collection, id: document, action: .delete, fields: [],
+                stamp: changes.stamp)
+        case .state, .delta:
+            let isNew = changes.form == .state && !isDocument(at: operation.previous)
+            return LoggedChange(
+                collection: collection, id: document, action: isNew ? .insert : .update,
+                fields: changes.paths, stamp: changes.stamp)
+        }
+    }
+
+    /// Whether a document existed after the operation at a position.
+    private func isDocument(at position: LogPosition) -> Bool {
+        guard position != .none,
+            let logged = try? log.segments.loggedOperation(at: position),
+            logged.operation.kind != .remove
+        else { return false }
+        guard logged.operation.kind == .put else { return true }
+        let payload = try? DocumentPayload(logged.operation.payload)
+        return (try? payload?.state?.exists()) ?? true
+    }
+}
