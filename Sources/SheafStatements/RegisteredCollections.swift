@@ -7,9 +7,10 @@ import Synchronization
 package final class RegisteredCollections: Sendable {
     package typealias Rows = @Sendable () -> [Object]
 
-    /// The rows by name; the collections about other peers are empty until they are registered.
+    /// The rows by name; collections are empty until they are registered.
     private let collections = Mutex<[String: Rows]>([
-        "data_sync_info": { [] }, "refused_writes": { [] }, "transports_info": { [] },
+        "data_sync_info": { [] }, "health": { [] }, "observers": { [] }, "presence": { [] },
+        "refused_writes": { [] }, "subscriptions": { [] }, "transports_info": { [] },
     ])
 
     package init() {}

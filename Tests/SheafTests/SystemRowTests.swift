@@ -36,6 +36,69 @@ import Testing
         try await store.close()
     }
 
+    @Test func `the row of an observer counts its results`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")
+        let listing: DQL = "SELECT * FROM system:observers"
+        #expect(try await rows(store, listing).isEmpty)
+        let (results, continuation) = AsyncStream.makeStream(of: Int.self)
+        let observer = try store.observe("SELECT * FROM t WHERE n > 0") { result in
+            continuation.yield(result.items.count)
+        }
+        var iterator = results.makeAsyncIterator()
+        #expect(await iterator.next() == 1)
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 2, 'n': 1})")
+        #expect(await iterator.next() == 2)
+        let columns: DQL =
+            "SELECT statement, runs, updates, rows, kind, error FROM system:observers"
+        #expect(
+            try await rows(store, columns) == [
+                #"{"error":null,"kind":"incremental","rows":2,"runs":1,"statement":"#
+                    + #""SELECT * FROM t WHERE n > 0","updates":1}"#
+            ])
+        observer.cancel()
+        #expect(try await rows(store, listing).isEmpty)
+        try await store.close()
+    }
+
+    @Test func `the numbers of the store follow its commits`() async throws {
+        let store = try await Store.inMemory()
+        func number(_ name: String) async throws -> Int {
+            let found = try await store.execute(
+                "SELECT value FROM system:health WHERE name = :name", ["name": name])
+            let value: Value? = try found.items.first?.value["value"]
+            guard case .integer(let number)? = value else { return -1 }
+            return Int(number)
+        }
+        let flushes = try await number("flushes")
+        for id in 0..<10 {
+            try await store.execute(
+                "INSERT INTO t DOCUMENTS ({'_id': :id})", ["id": id])
+        }
+        #expect(try await number("flushes") == flushes + 10)
+        #expect(try await number("commit") == 10)
+        #expect(try await number("log_bytes") > number("live_bytes"))
+        #expect(try await number("live_bytes") > 10 * 20)
+        #expect(try await number("flush_longest_nanoseconds") >= number("flush_last_nanoseconds"))
+        #expect(try await number("process_memory_bytes") > 1 << 20)
+        #expect(try await number("is_writable") == 1)
+        try await store.close()
+    }
+
+    @Test func `the rows of peers have their connections`() async throws {
+        let scene = try await PeerScene(2)
+        scene.connect(0, 1)
+        for peer in scene.peers {
+            let found = try await peer.items(of: "SELECT * FROM system:presence") {
+                $0.count == 2
+            }
+            let other = scene.peers[peer.key == scene.peers[0].key ? 1 : 0].key
+            #expect(found[0].contains(#""kind":"local""#) && found[1].contains(#""kind":"remote""#))
+            #expect(found[0].contains(#""connections":[{"peer":"\#(other)","transport":"#))
+        }
+        try await scene.close()
+    }
+
     @Test func `the row of a transport shows whether it is active`() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])

@@ -46,6 +46,8 @@ public final class Peer: Sendable {
         presence = Presence(configuration, registry, presences, loop, unreachable)
         connections = PeerConnections(loop, presence)
         sync = PeerSync(store, loop, registry, configuration.transports, connections, unreachable)
+        presence.registerRows(in: store.queries)
+        sync.registerRows(in: store.queries)
         try loop.start(identity)
     }
 

@@ -113,6 +113,52 @@ extension Reference {
                 ReferenceExample("SELECT * FROM system:conflicts", ["no rows"])
             ]),
         ReferenceEntry(
+            .collection, "system:observers",
+            summary: """
+                The observers of this process: `statement`, how often it was run (`runs`) and its \
+                result was updated from changes (`updates`), `microseconds`, `lastMicroseconds`, \
+                `rows` and `error`.
+                """,
+            details: [
+                "`kind` is `incremental` if the last result was updated from changes, and `run` otherwise."
+            ],
+            examples: [
+                ReferenceExample(
+                    "SELECT statement, rows FROM system:observers", ["no rows"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:health",
+            summary: """
+                Numbers about the store in this process: `name` and `value`, such as `log_bytes`, \
+                `live_bytes`, `flushes`, `flush_longest_nanoseconds` and `process_memory_bytes`.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SELECT value FROM system:health WHERE name = 'is_writable'",
+                    ["{\"value\":1}"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:presence",
+            summary: """
+                The peers that are reachable: `peer`, `name`, `distance`, `connections` and \
+                `metadata`; `kind` is `local`, `remote` or `disconnected`.
+                """,
+            details: [
+                """
+                Each connection has the `peer` at its other end and its `transport`. A disconnected \
+                peer has `address`, `reason` and `since`. Without a running peer there are no rows.
+                """
+            ],
+            examples: [
+                ReferenceExample("SELECT name FROM system:presence", ["no rows"])
+            ]),
+        ReferenceEntry(
+            .collection, "system:subscriptions",
+            summary: "The subscriptions of the peer in this process: `statement`.",
+            examples: [
+                ReferenceExample("SELECT statement FROM system:subscriptions", ["no rows"])
+            ]),
+        ReferenceEntry(
             .collection, "system:system_info",
             summary: """
                 Facts about the store and all parameters: `namespace`, `key`, \

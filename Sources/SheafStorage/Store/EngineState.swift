@@ -58,6 +58,7 @@ struct EngineState: ~Copyable {
     /// Whether commits are refused because the store is closing.
     var isClosing = false
     var isClosed = false
+    var flushes = FlushStatistics()
     /// A moving average of the number of bytes per flush.
     var typicalFlushLength = 0
     /// Sealed files with unused space at the end.

@@ -240,6 +240,7 @@ package final class StoreEngine: Sendable {
         guard let flush = state.withLock({ $0.poison == nil ? $0.takePendingFlush() : nil }) else {
             return nil
         }
+        let (start, length) = (options.clock.monotonicNanoseconds(), flush.batch.length)
         do throws(StorageError) {
             let written = try writer.write(flush.batch, synced: flush.synced)
             // The callers that wait may ask another process to read their commits.
@@ -247,6 +248,8 @@ package final class StoreEngine: Sendable {
             let waiters = state.withLock { state in
                 lastWriterCount.store(state.waiters.count, ordering: .relaxed)
                 defer { publish(state.published) }
+                state.flushes.add(
+                    length, nanoseconds: options.clock.monotonicNanoseconds() &- start)
                 return state.finish(flush, written, options: options)
             }
             durableHint.store(flush.commit, ordering: .releasing)
@@ -270,6 +273,12 @@ package final class StoreEngine: Sendable {
             return state.waiters[...]
         }
     }
+
+    /// The flushes since the store was opened.
+    package var flushStatistics: FlushStatistics { state.withLock { $0.flushes } }
+
+    /// The number of bytes of operations that the current keys still need.
+    package var liveByteCount: Int { state.withLock { $0.keyspace.live.total } }
 
     /// The error after which the store refuses writes, if any.
     package var failure: StorageError? {

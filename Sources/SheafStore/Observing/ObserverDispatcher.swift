@@ -24,7 +24,7 @@ final class ObserverDispatcher: Sendable {
     /// The observers in use, in order of creation.
     var all: [StoreObserver] { registrations.compactMap(\.observer) }
 
-    private var registrations: [ObserverRegistration] {
+    var registrations: [ObserverRegistration] {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 

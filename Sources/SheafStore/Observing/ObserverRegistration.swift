@@ -17,6 +17,7 @@ package final class ObserverRegistration: Sendable {
     private let dispatcher: WeakDispatcher
     /// The handle of the caller; it retains the registration, which must not retain it.
     private let handle = Mutex(WeakHandle())
+    private let counters = Mutex(ObserverStatistics())
 
     /// The way in which results are delivered.
     package enum Callback: Sendable {
@@ -73,6 +74,12 @@ package final class ObserverRegistration: Sendable {
         self.dispatcher = WeakDispatcher(dispatcher: dispatcher)
         state = Mutex(State())
     }
+
+    /// The results so far.
+    package var statistics: ObserverStatistics { counters.withLock { $0 } }
+
+    /// Counts a result.
+    func record(_ body: (inout ObserverStatistics) -> Void) { counters.withLock { body(&$0) } }
 
     /// The handle of the caller; nil once it is released.
     var observer: StoreObserver? {

@@ -4,6 +4,7 @@ import SheafEngine
 package import SheafQuery
 package import SheafStatements
 package import SheafStorage
+import SheafSystem
 
 /// An observer that has not received its first result.
 package struct NewObserver: Sendable {
@@ -240,12 +241,19 @@ package struct ObserverSchedule {
             live.isListed = false
             let hadFailed = live.failure != nil
             var hasRun = false
+            let start = queries.options.clock.monotonicNanoseconds()
             let outcome = live.outcome(reader, always: always) { isTimed in
                 hasRun = hasRun || isTimed
                 return queries.makeRun(
                     live.statement, live.arguments, parameters, on: reader, isTimed: isTimed)
             }
             if hasRun { tally.rerun += 1 } else { tally.maintained += 1 }
+            let nanoseconds = queries.options.clock.monotonicNanoseconds() &- start
+            live.observer.record {
+                $0.add(
+                    nanoseconds: nanoseconds, rows: (try? outcome?.get())?.items.count,
+                    error: live.failure?.message, isIncremental: !hasRun)
+            }
             if live.failure != nil, !hadFailed { failing.append(live) }
             if live.failure == nil, hadFailed { failing.removeAll { $0 === live } }
             guard let outcome else { continue }

@@ -82,6 +82,11 @@ public final class Store: Sendable {
             throw error
         }
         installReferenceHandler()
+        if case .log(let log) = backing {
+            Self.registerCollections(in: queries, dispatcher, log.engine)
+        } else {
+            Self.registerCollections(in: queries, dispatcher, nil)
+        }
     }
 
     deinit {
