@@ -61,7 +61,7 @@ final class PlanEnvironment {
         throw StoreError(
             .meaning, "there is no collection \(source.name.text)",
             hint: near.map { "did you mean system:\($0)?" }
-                ?? "the system collections are \(names.joined(separator: ", "))",
+                ?? "the reference of the language lists the system collections",
             page: "collections", at: source.name.range, in: text)
     }
 
