@@ -71,17 +71,26 @@ extension DocumentSnapshot {
                 collection: collection, id: document, action: .delete, fields: [],
                 stamp: changes.stamp)
         case .state, .delta:
-            let isNew = changes.form == .state && !isDocument(at: operation.previous)
+            let isNew = changes.form == .state && !hasDocument(before: logged)
             return LoggedChange(
                 collection: collection, id: document, action: isNew ? .insert : .update,
                 fields: changes.paths, stamp: changes.stamp)
         }
     }
 
-    /// Whether a document existed after the operation at a position.
-    private func isDocument(at position: LogPosition) -> Bool {
-        guard position != .none,
-            let logged = try? log.segments.loggedOperation(at: position),
+    /// Whether a document existed before the commit of an operation.
+    private func hasDocument(before change: LoggedOperation) -> Bool {
+        var position = change.operation.previous
+        var before: LoggedOperation?
+        // A commit may evict a document and insert it again.
+        while position != .none, position < (before ?? change).position,
+            let logged = try? log.segments.loggedOperation(at: position)
+        {
+            before = logged
+            guard logged.commit == change.commit else { break }
+            position = logged.operation.previous
+        }
+        guard let logged = before, logged.commit < change.commit,
             logged.operation.kind != .remove
         else { return false }
         guard logged.operation.kind == .put else { return true }
