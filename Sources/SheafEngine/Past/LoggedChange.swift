@@ -74,8 +74,30 @@ extension DocumentSnapshot {
             let isNew = changes.form == .state && !hasDocument(before: logged)
             return LoggedChange(
                 collection: collection, id: document, action: isNew ? .insert : .update,
-                fields: changes.paths, stamp: changes.stamp)
+                fields: changes.paths + fieldsRemoved(with: key, by: logged, except: changes),
+                stamp: changes.stamp)
         }
+    }
+
+    /// Returns the fields that a document lost because a commit wrote it anew.
+    ///
+    /// The commit has evicted or deleted it before, so the payload does not list them.
+    private func fieldsRemoved(
+        with key: [UInt8], by change: LoggedOperation, except changes: PayloadChanges
+    ) -> [[String]] {
+        guard changes.removed.contains([]) || isRemoval(at: change.operation.previous),
+            let former = (try? document(key, asOf: change.commit - 1)) ?? nil,
+            let fields = try? former.read({ bytes throws(Malformed) in
+                try EncodedDocument(bytes).existingFields()?.value(names)
+            })
+        else { return [] }
+        let kept = Set(changes.changed.compactMap(\.first))
+        return fields.map { [$0.name] }.filter { !kept.contains($0[0]) }
+    }
+
+    private func isRemoval(at position: LogPosition) -> Bool {
+        guard position != .none else { return false }
+        return (try? log.segments.loggedOperation(at: position))?.operation.kind == .remove
     }
 
     /// Whether a document existed before the commit of an operation.
