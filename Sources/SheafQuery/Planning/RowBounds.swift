@@ -66,7 +66,7 @@ extension SelectPlanner {
             if let name = try field(left), let value = try constant(right) {
                 bounds.add(comparison, name, value)
             } else if let name = try field(right), let value = try constant(left) {
-                bounds.add(comparison.swapped, name, value)
+                bounds.add(comparison.turned, name, value)
             }
         case .between(let value, let low, let high, isNegated: false):
             guard let name = try field(value) else { return }
@@ -84,18 +84,5 @@ extension SelectPlanner {
     private func constant(_ expression: Expression) throws(StoreError) -> Value? {
         guard case .constant(let value) = try compiler.compile(expression) else { return nil }
         return value
-    }
-}
-
-extension ComparisonOperator {
-    /// The operator with the same result for swapped operands.
-    fileprivate var swapped: ComparisonOperator {
-        switch self {
-        case .equal, .notEqual: self
-        case .less: .greater
-        case .lessOrEqual: .greaterOrEqual
-        case .greater: .less
-        case .greaterOrEqual: .lessOrEqual
-        }
     }
 }
