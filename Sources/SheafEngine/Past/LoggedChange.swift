@@ -71,10 +71,11 @@ extension DocumentSnapshot {
                 collection: collection, id: document, action: .delete, fields: [],
                 stamp: changes.stamp)
         case .state, .delta:
-            let isNew = changes.form == .state && !hasDocument(before: logged)
+            let isKnown = try changes.form == .delta ? true : hasDocument(before: logged)
             return LoggedChange(
-                collection: collection, id: document, action: isNew ? .insert : .update,
-                fields: changes.paths + fieldsRemoved(with: key, by: logged, except: changes),
+                collection: collection, id: document, action: isKnown ? .update : .insert,
+                fields: changes.paths
+                    + (try fieldsRemoved(with: key, by: logged, except: changes)),
                 stamp: changes.stamp)
         }
     }
@@ -84,29 +85,40 @@ extension DocumentSnapshot {
     /// The commit has evicted or deleted it before, so the payload does not list them.
     private func fieldsRemoved(
         with key: [UInt8], by change: LoggedOperation, except changes: PayloadChanges
-    ) -> [[String]] {
-        guard changes.removed.contains([]) || isRemoval(at: change.operation.previous),
-            let former = (try? document(key, asOf: change.commit - 1)) ?? nil,
-            let fields = try? former.read({ bytes throws(Malformed) in
+    ) throws(EngineError) -> [[String]] {
+        let previous = try operation(at: change.operation.previous)
+        let isAnew = changes.removed.contains([]) || previous?.operation.kind == .remove
+        // The log may not reach back to the former document.
+        guard isAnew, let former = try document(key, asOf: change.commit - 1) ?? nil else {
+            return []
+        }
+        let fields = try onDocument(key) { () throws(Malformed) in
+            try former.read { bytes throws(Malformed) in
                 try EncodedDocument(bytes).existingFields()?.value(names)
-            })
-        else { return [] }
+            }
+        }
+        guard let fields else { return [] }
         let kept = Set(changes.changed.compactMap(\.first))
         return fields.map { [$0.name] }.filter { !kept.contains($0[0]) }
     }
 
-    private func isRemoval(at position: LogPosition) -> Bool {
-        guard position != .none else { return false }
-        return (try? log.segments.loggedOperation(at: position))?.operation.kind == .remove
+    /// Returns the operation at a position; nil if compaction has dropped it.
+    private func operation(at position: LogPosition) throws(EngineError) -> LoggedOperation? {
+        guard position != .none else { return nil }
+        return try onStorage { () throws(StorageError) in
+            try log.segments.loggedOperation(at: position)
+        }
     }
 
     /// Whether a document existed before the commit of an operation.
-    private func hasDocument(before change: LoggedOperation) -> Bool {
+    private func hasDocument(
+        before change: LoggedOperation
+    ) throws(EngineError) -> Bool {
         var position = change.operation.previous
         var before: LoggedOperation?
         // A commit may evict a document and insert it again.
-        while position != .none, position < (before ?? change).position,
-            let logged = try? log.segments.loggedOperation(at: position)
+        while position < (before ?? change).position,
+            let logged = try operation(at: position)
         {
             before = logged
             guard logged.commit == change.commit else { break }
@@ -116,7 +128,8 @@ extension DocumentSnapshot {
             logged.operation.kind != .remove
         else { return false }
         guard logged.operation.kind == .put else { return true }
-        let payload = try? DocumentPayload(logged.operation.payload)
-        return (try? payload?.state?.exists()) ?? true
+        return try onDocument(Array(logged.operation.key)) { () throws(Malformed) in
+            try DocumentPayload(logged.operation.payload).state?.exists() ?? true
+        }
     }
 }
