@@ -40,6 +40,8 @@ struct Receiver {
     var written: [(commit: UInt64, localCommit: CommitID)] = []
     /// The remote commit up to which all documents were received.
     var reached: UInt64 = 0
+    /// Whether a reconciliation begins once all received documents are durable.
+    var awaitsComparison = false
     /// Whether all documents that matched at the time of the subscription were received.
     var hasCaughtUp = false
     var announced = Announced()
@@ -85,7 +87,7 @@ struct Receiver {
         discardStaged()
         announced = Announced()
         rankCheck = nil
-        (hasCaughtUp, awaitsRenewal) = (false, false)
+        (hasCaughtUp, awaitsRenewal, awaitsComparison) = (false, false, false)
         (retried, reconcilesQuarantine) = ([], false)
         return length
     }

@@ -8,10 +8,10 @@ import SheafTransport
 /// The contract: an event updates the state, which queues effects in sessions, and ends with
 /// `pump()`. The pump performs the effects of all sessions, in the order of the connections, until
 /// there are none. After each one except a frame to send, `follow(_:)` takes the steps that the
-/// state of the connection permits, in a fixed order: write, acknowledge, check, repair, send. An
-/// event handler therefore never triggers the next step itself. Events of a receiver or a sender
-/// that may queue effects run in `runReceiver` or `runSender`, which perform these at once. The
-/// caller then takes the effects of the replicator with `drainEffects()`, and sets its timer to
+/// state of the connection permits, in a fixed order: write, acknowledge, check, compare, repair,
+/// send. An event handler therefore never triggers the next step itself. Events of a receiver or a
+/// sender that may queue effects run in `runReceiver` or `runSender`, which perform these at once.
+/// The caller then takes the effects of the replicator with `drainEffects()`, and sets its timer to
 /// `deadline`.
 extension Replicator {
     /// Performs the effects of all sessions until there are none.
@@ -52,6 +52,7 @@ extension Replicator {
         connection.isChanged = false
         guard connection.session.isOpen else { return }
         advanceReceiver(of: connection)
+        compareIfComplete(connection)
         connection.sender?.queueDurableRepairs(through: news.snapshot.log.commit)
         reviewDisputed(on: connection)
         let newest = news.snapshot.log.commit
@@ -75,7 +76,9 @@ extension Replicator {
                 connection.number,
                 .ended(closeMessage, isRemote: connection.session.isEndedRemotely))
         case .greeted(let hello): greet(connection, hello)
-        case .listOwn(let generation): listOwn(connection, generation)
+        case .listOwn(let generation):
+            connection.receiver.awaitsComparison =
+                generation == connection.receiver.generation && subscriptions.matcher != nil
         case .apply(let step):
             runReceiver(of: connection) { receiver, context, exchange in
                 receiver.receive(step, context, on: &exchange)

@@ -54,14 +54,18 @@ extension Replicator {
         }
     }
 
-    /// Compares the local version list of the subscription with that of the peer.
-    func listOwn(_ connection: Connection, _ generation: UInt64) {
-        guard generation == connection.receiver.generation, subscriptions.matcher != nil else {
-            return
-        }
+    /// Compares the complete local version list of the subscription with that of the peer.
+    ///
+    /// The list is complete once all documents received from the peer are durable. They are not
+    /// sent back: if the peer deleted one before it builds its list, no list would show it.
+    func compareIfComplete(_ connection: Connection) {
+        guard connection.receiver.awaitsComparison,
+            let key = connection.session.remote?.peerKey, !unfinishedWrites.has(key)
+        else { return }
+        connection.receiver.awaitsComparison = false
         recordFullRetry(connection)
         // The former cursor is invalid until the reconciliation is done.
-        if let key = connection.session.remote?.peerKey { subscriptions.cursors[key] = nil }
+        subscriptions.cursors[key] = nil
         runReceiver(of: connection) { receiver, context, exchange throws(EngineError) in
             try receiver.compare(context, on: &exchange)
         }
@@ -103,6 +107,9 @@ extension Replicator {
     /// Requests a write job for received batches.
     private func write(_ steps: [PreparedStep], from connection: Connection) {
         fillBudget(of: connection)
+        if let key = connection.session.remote?.peerKey {
+            unfinishedWrites.begin(on: connection.number, from: key)
+        }
         emit(
             .write(
                 WriteJob(
@@ -125,6 +132,7 @@ extension Replicator {
         queries.log?.writeUnmoved(outcome)
         queries.log?.write(outcome.lostWrites)
         if outcome.lacksOwnWrites { mayReportSite = true }
+        if outcome.hasBatches { recordWritten(outcome) }
         if outcome.isOfProof {
             recordProven(outcome)
         } else {
@@ -157,6 +165,15 @@ extension Replicator {
             receiver.conclude(outcome, context, on: &exchange)
         }
         if connection.session.isOpen { scheduleSending(connection) }
+    }
+
+    /// Records the end of a job with batches, for which reconciliations may wait.
+    private func recordWritten(_ outcome: WriteJob.Outcome) {
+        unfinishedWrites.end(
+            on: outcome.connection, through: outcome.lastCommit, durable: news.snapshot.log.commit)
+        for connection in orderedConnections where connection.receiver.awaitsComparison {
+            connection.isChanged = true
+        }
     }
 
     /// Records the peer's writes to hidden documents, and logs those that were dropped.

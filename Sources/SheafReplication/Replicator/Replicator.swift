@@ -85,6 +85,7 @@ package final class Replicator {
     var lastSlicedConnection: UInt64 = 0
     var transfer: AttachmentTransfer
     var repairs: ReadRepairTable
+    var unfinishedWrites = UnfinishedWrites()
     /// Received documents quarantined for stamps too far ahead of the local clock.
     package var quarantine = QuarantineTable()
     var clockWarnings = ClockWarnings()
@@ -224,6 +225,7 @@ package final class Replicator {
     /// Processes commits that have become visible to readers.
     package func processPublished() {
         news.update(queries.documents)
+        unfinishedWrites.removeDurable(through: news.snapshot.log.commit)
         transfer.snapshot = news.snapshot
         // The scopes are updated first: they decide which documents may be sent.
         applyScopes()

@@ -91,6 +91,8 @@ package struct WriteJob: Sendable {
         fileprivate(set) var hasRepetition = false
         /// Whether the job marked tokens as proven instead of applying batches.
         fileprivate(set) var isOfProof = false
+        /// Whether the job applied batches.
+        var hasBatches: Bool { !isSeparation && !isOfProof }
         /// Evaluation units by which the job lowers the budget of the peer.
         fileprivate(set) var ruleUnits = 0
         fileprivate(set) var budget: EvaluationMeter?

@@ -29,9 +29,12 @@ struct UnsendableWriteTests {
         #expect(try scene.checksums() == 1)
     }
 
-    /// The job that follows another one contains the reconciled batch, and one that is too long.
+    /// The job that follows another one ends the reconciled batch, and contains one too long.
     @Test func `a refusal is recorded although a later batch of the same job fails`() throws {
-        let scene = try DocumentScene(2, transactionLengthOfFirst: 20_000)
+        // The documents of the reconciled batch are divided among two jobs.
+        var limits = ReplicatorLimits()
+        (limits.part, limits.step) = (1, 1)
+        let scene = try DocumentScene(2, limits, transactionLengthOfFirst: 20_000)
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'n': 1})")
         try scene.subscribe(0, ["SELECT * FROM cars WHERE n < 5"])
@@ -39,9 +42,11 @@ struct UnsendableWriteTests {
         try scene.run()
         try scene.execute(0, "UPDATE cars SET n = 2 WHERE _id = 'b'")
         scene.nodes[0].isBusy = true
-        try scene.execute(
-            1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ann', 'n': 1})")
-        try scene.run()
+        for id in ["c", "e", "f", "g"] {
+            try scene.execute(
+                1, "INSERT INTO cars DOCUMENTS ({'_id': :id, 'owner': 'ann', 'n': 7})",
+                ["id": Value.string(id)])
+        }
         try scene.subscribe(0, ["SELECT * FROM cars WHERE n < 9"])
         try scene.run()
         let long = Value.string(String(repeating: "a long story ", count: 4_000))
