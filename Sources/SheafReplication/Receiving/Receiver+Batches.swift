@@ -105,6 +105,8 @@ extension Receiver {
     mutating func finish(
         _ outcome: WriteJob.Outcome, _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
+        // A change of sites may end while a job writes batches of the connection.
+        guard outcome.hasBatches else { return }
         endWriting()
         exchange.session.grant(outcome.length)
         exchange.session.withholdLongCredit(false)
