@@ -43,7 +43,7 @@ enum BlameCommand {
         }
         if !arguments.has("json"), !blame.exists {
             let time = blame.deletion.map { Timestamp.text($0.time.milliseconds) } ?? ""
-            let site = blame.deletion.map { DocumentReading.text($0.site) } ?? ""
+            let site = blame.deletion.map { $0.site.text } ?? ""
             output.write("the document was deleted at \(time) by \(site)")
         }
         let width = blame.lines.map { DocumentReading.text($0.path).utf8.count }.max() ?? 0
@@ -72,7 +72,7 @@ enum BlameCommand {
             line.stamp == .initial
             ? "initial"
             : "\(Timestamp.text(line.stamp.time.milliseconds))"
-                + "  \(DocumentReading.text(line.stamp.site))"
+                + "  \(line.stamp.site.text)"
         return "\(path)\(gap)  commit \(commit)  \(time)  \(content(line))"
     }
 
@@ -97,7 +97,7 @@ enum BlameCommand {
         line.add("isExact", blame.isExact)
         line.add("time", at: blame.stamp == .initial ? nil : blame.stamp.time.milliseconds)
         line.add("stamp", blame.stamp.time.rawValue)
-        line.add("site", DocumentReading.text(blame.stamp.site))
+        line.add("site", blame.stamp.site.text)
         return line.closed
     }
 }

@@ -90,7 +90,7 @@ enum ClockCommand {
     private static func text(_ line: ClockSurvey.Line) -> String {
         let stamps = line.count == 1 ? "1 stamp" : "\(line.count) stamps"
         return TerminalText.visible(
-            "\(ClockReport.text(line.aheadMilliseconds)) ahead  \(DocumentReading.text(line.stamp.site))  "
+            "\(ClockReport.text(line.aheadMilliseconds)) ahead  \(line.stamp.site.text)  "
                 + "\(stamps)  \(line.collection)  \(line.id.json)")
     }
 
@@ -99,7 +99,7 @@ enum ClockCommand {
         line.add("type", "document")
         line.add("collection", ahead.collection)
         line.add("id", raw: ahead.id.json)
-        line.add("site", DocumentReading.text(ahead.stamp.site))
+        line.add("site", ahead.stamp.site.text)
         line.add("time", at: ahead.stamp.time.milliseconds)
         line.add("stamp", ahead.stamp.time.rawValue)
         line.add("aheadMilliseconds", ahead.aheadMilliseconds)

@@ -22,21 +22,21 @@ enum DocumentLines {
         case .origin(let origin):
             let time = Timestamp.text(origin.stamp.time.milliseconds)
             return [
-                "written by \(DocumentReading.text(origin.stamp.site)) at \(time), received from "
-                    + "\(DocumentReading.text(origin.peer)) as its commit \(origin.commit)"
+                "written by \(origin.stamp.site.text) at \(time), received from "
+                    + "\(origin.peer.text) as its commit \(origin.commit)"
             ]
         case .name(let number, let name):
             return ["name \(number)  \(text(.string(name)))"]
         case .collection(let number, let name):
             return ["collection \(number)  \(text(.string(name)))"]
         case .site(let site):
-            return ["site  \(DocumentReading.text(site))"]
+            return ["site  \(site.text)"]
         case .formerSites(let sites):
-            return ["former sites  " + sites.map(DocumentReading.text).joined(separator: "  ")]
+            return ["former sites  " + sites.map(\.text).joined(separator: "  ")]
         case .clock(let time):
             return ["clock  \(Timestamp.text(time.milliseconds)), counter \(time.counter)"]
         case .pauses(let site, let count):
-            let text = DocumentReading.text(site)
+            let text = site.text
             return [
                 count.map { "pauses of another site  \(text), \($0)" } ?? "drop pauses  \(text)"
             ]
@@ -76,9 +76,9 @@ enum DocumentLines {
     static func add(_ meaning: DocumentReading.Meaning, to line: inout JSONLine) {
         switch meaning {
         case .origin(let origin):
-            line.add("site", DocumentReading.text(origin.stamp.site))
+            line.add("site", origin.stamp.site.text)
             line.add("stamp", origin.stamp.time.rawValue)
-            line.add("peer", DocumentReading.text(origin.peer))
+            line.add("peer", origin.peer.text)
             line.add("peerCommit", origin.commit)
         case .name(let number, let name):
             line.add("name", name)
@@ -87,13 +87,13 @@ enum DocumentLines {
             line.add("collection", name)
             line.add("number", number)
         case .site(let site):
-            line.add("site", DocumentReading.text(site))
+            line.add("site", site.text)
         case .formerSites(let sites):
-            line.add("formerSites", sites.map(DocumentReading.text))
+            line.add("formerSites", sites.map(\.text))
         case .clock(let time):
             line.add("clock", time.rawValue)
         case .pauses(let site, let count):
-            line.add("otherSite", DocumentReading.text(site))
+            line.add("otherSite", site.text)
             line.add("pauses", count ?? 0)
         case .importProgress(let progress):
             line.add("import", progress?.source)

@@ -158,13 +158,6 @@ final class DocumentReading {
                 "/" + ReadableBytes.text(Array(name.utf8)).replacing("/", with: #"\x2f"#)
             }.joined()
     }
-
-    /// Returns a site as 16 hexadecimal digits, or as `initial`.
-    static func text(_ site: Site) -> String {
-        if site == .initial { return "initial" }
-        let digits = String(site.rawValue, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
 }
 
 extension String {

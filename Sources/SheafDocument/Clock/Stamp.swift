@@ -46,6 +46,13 @@ package struct Site: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: Site, right: Site) -> Bool { left.rawValue < right.rawValue }
+
+    /// The site as 16 hexadecimal digits, or as `initial`.
+    package var text: String {
+        guard self != .initial else { return "initial" }
+        let digits = String(rawValue, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }
 
 /// The time and site of a write; no two writes to a document share a stamp.
