@@ -92,12 +92,12 @@ struct ConflictRows {
         let sorted = candidates.sorted { $1.stamp < $0.stamp }
         let values = sorted.enumerated().map { number, candidate in
             Value.object([
-                "value": candidate.value, "site": .string(FieldText.of(candidate.stamp.site)),
+                "value": candidate.value, "site": .string(candidate.stamp.site.text),
                 "time": .integer(Int64(clamping: candidate.stamp.time.milliseconds)),
                 "isShown": .bool(number == 0),
             ])
         }
-        let field = FieldText.of(path)
+        let field = PathText.of(path)
         return [
             "_id": .string("\(collection).\(id.json).\(field)"), "collection": .string(collection),
             "document": id, "field": .string(field), "values": .array(values),

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafQuery
@@ -42,7 +43,7 @@ struct HistoryRows {
     /// Visits the changes of documents, commit by commit, until `body` returns false.
     func forEach(_ body: (Object) throws(StoreError) -> Bool) throws(StoreError) {
         try visit { (commit) throws(StoreError) in
-            let origin = Self.origin(of: commit)
+            let origin = try origin(of: commit)
             var (number, goesOn) = (0, true)
             try snapshot.forEachChange(of: commit, reading: { StoreError($0) }) {
                 (change) throws(StoreError) in
@@ -58,7 +59,7 @@ struct HistoryRows {
     /// Visits the commits until `body` returns false.
     func forEachCommit(_ body: (Object) throws(StoreError) -> Bool) throws(StoreError) {
         try visit { (commit) throws(StoreError) in
-            let origin = Self.origin(of: commit)
+            let origin = try origin(of: commit)
             var count = 0
             var latest: Stamp?
             try snapshot.forEachChange(of: commit, reading: { StoreError($0) }) {
@@ -75,7 +76,8 @@ struct HistoryRows {
                 "operations": .integer(Int64(clamping: commit.operationCount)),
                 "documents": .integer(Int64(count)),
                 "site": Self.text(origin?.stamp.site ?? latest?.site),
-                "isLocal": .bool(origin == nil), "isCompacted": .bool(commit.isCompacted),
+                "isLocal": Self.isLocal(commit, origin),
+                "isCompacted": .bool(commit.isCompacted),
             ])
         }
     }
@@ -107,38 +109,40 @@ struct HistoryRows {
             "commit": .integer(Int64(clamping: commit.id)), "time": value(commit.time),
             "site": text(change.stamp?.site ?? origin?.stamp.site),
             "writtenAt": value(change.stamp?.time.milliseconds),
-            "isLocal": .bool(origin == nil), "collection": .string(change.collection),
+            "isLocal": isLocal(commit, origin), "collection": .string(change.collection),
             "document": change.id, "action": .string(change.action.rawValue),
-            "fields": .array(change.fields.map { .string(FieldText.of($0)) }),
+            "fields": .array(change.fields.map { .string(PathText.of($0)) }),
         ]
     }
 
-    private static func origin(of commit: LoggedCommit) -> CommitOrigin? {
-        guard let first = try? commit.operations().first,
-            case .origin? = StoreKey(first.operation.key)
-        else { return nil }
-        return try? CommitOrigin(decoding: first.operation.payload)
+    /// Returns the origin of a commit, its first operation; nil if no peer sent the commit.
+    private func origin(of commit: LoggedCommit) throws(StoreError) -> CommitOrigin? {
+        let first: LoggedOperation?
+        do throws(StorageError) { first = try commit.operations().first } catch {
+            throw StoreError(error)
+        }
+        guard let first, case .origin? = StoreKey(first.operation.key) else { return nil }
+        do throws(Malformed) {
+            return try CommitOrigin(decoding: first.operation.payload)
+        } catch {
+            throw StoreError(
+                snapshot.log.disagreement(
+                    at: first.position, "the origin of commit \(commit.id) is malformed: \(error)"))
+        }
+    }
+
+    /// Returns whether the store wrote a commit itself; null if compaction may have removed the
+    /// origin.
+    private static func isLocal(_ commit: LoggedCommit, _ origin: CommitOrigin?) -> Value {
+        guard origin == nil else { return false }
+        return commit.isCompacted ? .null : true
     }
 
     private static func value(_ time: UInt64?) -> Value {
         time.map { .integer(Int64(clamping: $0)) } ?? .null
     }
 
-    /// Returns a site as 16 hexadecimal digits.
     private static func text(_ site: Site?) -> Value {
-        site.map { .string(FieldText.of($0)) } ?? .null
-    }
-}
-
-/// Texts of fields and sites in rows of system collections.
-enum FieldText {
-    /// Returns a path as statements spell it.
-    static func of(_ path: [String]) -> String { PathText.of(path) }
-
-    /// Returns a site as 16 hexadecimal digits, or as `initial`.
-    static func of(_ site: Site) -> String {
-        guard site != .initial else { return "initial" }
-        let digits = String(site.rawValue, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        site.map { .string($0.text) } ?? .null
     }
 }

@@ -35,7 +35,11 @@ package struct PayloadChanges {
             try DotWalk.visit(document, names) { item in
                 switch item.kind {
                 case .empty: removed.append(item.path)
-                case .named, .overrides, .mark: break
+                case .named, .overrides: break
+                case .mark:
+                    // A document without fields is a mark alone.
+                    guard let written = item.stamp, !base.covers(written) else { return }
+                    stamp = max(stamp ?? written, written)
                 default:
                     guard let written = item.stamp, !base.covers(written) else { return }
                     changed.append(item.path)
