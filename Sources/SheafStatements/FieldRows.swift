@@ -7,6 +7,8 @@ import SheafStorage
 /// The rows of `system:fields`: the fields of some documents of each collection, with their types.
 struct FieldRows {
     private let snapshot: DocumentSnapshot
+    /// The only collection; nil for all.
+    private let collection: String?
 
     /// Maximum number of documents of a collection that are read, evenly distributed by id.
     private static let sampleCount = 1_000
@@ -15,8 +17,9 @@ struct FieldRows {
     /// Maximum length of the path of a field in an embedded object.
     private static let maximumDepth = 4
 
-    init(_ snapshot: DocumentSnapshot) {
+    init(_ snapshot: DocumentSnapshot, _ bounds: RowBounds) {
         self.snapshot = snapshot
+        collection = bounds.collection
     }
 
     private struct Field {
@@ -50,13 +53,14 @@ struct FieldRows {
     func rows() throws(StoreError) -> [Object] {
         var rows: [Object] = []
         for (number, collection) in snapshot.catalog.collections.enumerated() {
+            if let wanted = self.collection, wanted != collection { continue }
             let (fields, count) = try sample(StoreKey.documents(of: UInt16(number)))
             for path in fields.order {
                 guard let field = fields.known[path] else { continue }
                 let types = field.types.sorted { $0.key < $1.key }.map {
                     Object.Field($0.key, .integer(Int64($0.value)))
                 }
-                let text = FieldText.of(path)
+                let text = PathText.of(path)
                 rows.append([
                     "_id": .string("\(collection).\(text)"), "collection": .string(collection),
                     "field": .string(text), "count": .integer(Int64(field.count)),
@@ -69,13 +73,14 @@ struct FieldRows {
 
     /// Returns the fields of some documents in a range, and the number of these documents.
     private func sample(_ range: KeyRange) throws(StoreError) -> (Fields, count: Int) {
-        let step = max(snapshot.count(in: range) / Self.sampleCount, 1)
+        let total = max(snapshot.count(in: range), Self.sampleCount)
         var pointers: [(key: [UInt8], pointer: RecordPointer)] = []
-        var index = 0
+        // The remainder wraps around at the documents to read.
+        var remainder = 0
         snapshot.forEachEntry(in: range) { key, pointer in
-            if index % step == 0 { pointers.append((Array(key), pointer)) }
-            index += 1
-            return pointers.count < Self.sampleCount
+            if remainder < Self.sampleCount { pointers.append((Array(key), pointer)) }
+            remainder = (remainder + Self.sampleCount) % total
+            return true
         }
         var fields = Fields()
         var count = 0

@@ -48,19 +48,19 @@ package final class SystemCollections: VirtualCollections {
         case "conflicts": return try ConflictRows(snapshot, bounds).forEach(body)
         default: break
         }
-        for row in try rows(of: name, in: snapshot) ?? [] {
+        for row in try rows(of: name, in: snapshot, bounds) ?? [] {
             guard try body(row) else { return }
         }
     }
 
     private func rows(
-        of name: String, in snapshot: DocumentSnapshot
+        of name: String, in snapshot: DocumentSnapshot, _ bounds: RowBounds
     ) throws(StoreError) -> [Object]? {
         switch name {
         case "dual": [Object()]
         case "indexes": Self.indexes(snapshot)
         case "collections": try collections(snapshot)
-        case "fields": try FieldRows(snapshot).rows()
+        case "fields": try FieldRows(snapshot, bounds).rows()
         case "system_info": information(snapshot)
         case "active_requests":
             requests?.running() ?? []

@@ -47,7 +47,8 @@ extension Reference {
             details: [
                 """
                 At most 1,000 documents of a collection are read, evenly distributed by `_id`; their \
-                number is `sampled`.
+                number is `sampled`. At most 500 fields of a collection are listed, and those of \
+                embedded objects up to a path of four names.
                 """
             ],
             examples: [
@@ -64,8 +65,11 @@ extension Reference {
                 """
                 The action is `insert`, `update`, `delete` or `evict`. `site` is the store that wrote \
                 the change first, `writtenAt` the time by its clock, and `isLocal` is false if a peer \
-                sent the commit. Times are milliseconds since 1970, and null in compacted commits, \
-                which may lack changes.
+                sent the commit. Times are milliseconds since 1970.
+                """,
+                """
+                A compacted commit may lack changes. Its `time` is null, and so is `isLocal` if the \
+                sender is not known any more.
                 """,
                 """
                 Conditions on `commit`, and on `collection` with `document`, limit what is read of the \
