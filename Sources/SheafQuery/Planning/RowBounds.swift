@@ -21,7 +21,8 @@ package struct RowBounds: Sendable {
     mutating func add(_ comparison: ComparisonOperator, _ name: String, _ value: Value) {
         switch (name, value, comparison) {
         case ("collection", .string(let name), .equal): collection = name
-        case ("document", _, .equal): document = value
+        // An equal number may be spelled in another way.
+        case ("document", _, .equal) where value.isFoundAlone: document = value
         case ("commit", .integer(let number), _): add(comparison, number)
         default: break
         }
@@ -32,8 +33,10 @@ package struct RowBounds: Sendable {
         var (lower, upper) = (commits.lowerBound, commits.upperBound)
         switch comparison {
         case .equal: (lower, upper) = (max(lower, bound), min(upper, bound))
-        case .less, .lessOrEqual: upper = min(upper, bound)
-        case .greater, .greaterOrEqual: lower = max(lower, bound)
+        case .less: upper = min(upper, max(bound, 1) - 1)
+        case .lessOrEqual: upper = min(upper, bound)
+        case .greater: lower = max(lower, number < 0 ? 0 : bound + 1)
+        case .greaterOrEqual: lower = max(lower, bound)
         default: return
         }
         // Contradicting bounds leave one commit, whose rows the condition refuses.

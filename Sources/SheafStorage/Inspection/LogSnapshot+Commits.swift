@@ -43,6 +43,7 @@ extension LogSnapshot {
             do throws(StorageError) { next = try commits.next() } catch { throw failure(error) }
             guard let commit = next, commit.id <= range.upperBound else { return true }
             guard try body(commit) else { return false }
+            guard commit.id < range.upperBound else { return true }
         }
     }
 }
