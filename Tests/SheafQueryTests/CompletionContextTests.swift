@@ -17,6 +17,13 @@ import Testing
         ("UPDATE ", .collection(isReading: false)),
         ("CREATE INDEX i ON ", .collection(isReading: false)),
         ("SELECT * FROM a JOIN b ON ", .expression), ("UPDATE a SET ", .expression),
+        ("SELECT * FROM cars ", .continuation), ("SELECT * FROM COLLECTION cars A", .continuation),
+        ("EXPLAIN SELECT * FROM a JOIN b ", .continuation), ("DELETE FROM cars ", .expression),
+        ("SELECT * FROM cars AS ", .words(["OF", "OF COMMIT"])),
+        ("SELECT * FROM cars AS O", .words(["OF", "OF COMMIT"])),
+        ("SELECT * FROM a JOIN b AS OF ", .words(["COMMIT"])),
+        ("DELETE FROM cars AS ", .expression),
+        ("SELECT a AS ", .expression), ("SELECT * FROM cars AS OF COMMIT 1 ", .expression),
         ("SELECT * FROM system:", .systemCollection),
         ("SELECT * FROM system:co", .systemCollection),
         ("SELECT * FROM t WHERE ", .expression), ("SELECT ", .expression),
@@ -58,6 +65,18 @@ import Testing
         #expect(context("SELECT * FROM a WHERE ").sources == [.init(collection: "a", alias: nil)])
         #expect(
             context("SELECT * FROM a ORDER BY ").sources == [.init(collection: "a", alias: nil)])
+    }
+
+    @Test(arguments: ["COMMIT 5", "COMMIT :n", "'2026-01-01'", "(:t - 5)", "COMMIT ((1))"])
+    func `an alias follows the state that a collection is read in`(state: String) {
+        for alias in ["c", "AS c"] {
+            #expect(
+                context("SELECT * FROM cars AS OF \(state) \(alias) WHERE ").sources
+                    == [.init(collection: "cars", alias: "c")])
+        }
+        #expect(
+            context("SELECT * FROM cars AS OF \(state) WHERE ").sources
+                == [.init(collection: "cars", alias: nil)])
     }
 
     @Test func `names are spelled with backticks where they need them`() {

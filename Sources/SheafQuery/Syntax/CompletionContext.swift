@@ -12,6 +12,10 @@ package struct CompletionContext: Equatable, Sendable {
         case field(of: [String])
         /// A keyword, field or function.
         case expression
+        /// A keyword after a collection that is read, such as AS OF.
+        case continuation
+        /// One of some words.
+        case words([String])
         /// The name of a system parameter.
         case parameter
         /// Within a string or comment, or after the colon of an argument.
@@ -103,6 +107,27 @@ package struct CompletionContext: Equatable, Sendable {
         expectation = Self.expectation(after: words)
     }
 
+    /// Returns what may follow the source of a statement that reads, up to the operand of AS OF.
+    private static func continuation(after words: [Word]) -> Expectation? {
+        var rest = words[...]
+        var expectation = Expectation.continuation
+        if rest.last?.token.keyword == .as {
+            rest.removeLast()
+            expectation = .words(["OF", "OF COMMIT"])
+        } else if rest.last?.token.keyword == .of, rest.dropLast().last?.token.keyword == .as {
+            rest.removeLast(2)
+            expectation = .words(["COMMIT"])
+        }
+        guard let name = rest.popLast(), isName(name) else { return nil }
+        if rest.last?.token.keyword == .collection { rest.removeLast() }
+        switch rest.last?.token.keyword {
+        case .from, .join: break
+        default: return nil
+        }
+        let first = words[0].token.keyword
+        return first == .delete || first == .evict ? nil : expectation
+    }
+
     private static func expectation(after words: [Word]) -> Expectation {
         guard let last = words.last else { return .statement }
         switch last.token.kind {
@@ -131,7 +156,7 @@ package struct CompletionContext: Equatable, Sendable {
         case .explain, .profile, .advise: return .statement
         case .show: return .parameter
         case .set where first == .alter, .reset where first == .alter: return .parameter
-        default: return .expression
+        default: return continuation(after: words) ?? .expression
         }
     }
 
@@ -157,12 +182,35 @@ package struct CompletionContext: Equatable, Sendable {
                 name = "system:" + words[next + 2].text
                 next += 2
             }
-            next += 1
+            next = endOfAsOf(words, from: next + 1)
             if next < words.count, words[next].token.keyword == .as { next += 1 }
             let alias = next < words.count && isAlias(words[next]) ? words[next].text : nil
             sources.append(Source(collection: name, alias: alias))
         }
         return sources
+    }
+
+    /// Returns the index after AS OF and its operand, or `start` if there is none.
+    private static func endOfAsOf(_ words: [Word], from start: Int) -> Int {
+        guard start + 1 < words.count, words[start].token.keyword == .as,
+            words[start + 1].token.keyword == .of
+        else { return start }
+        var next = start + 2
+        if next < words.count, words[next].token.keyword == .commit { next += 1 }
+        guard next < words.count else { return next }
+        switch words[next].token.kind {
+        case .colon: return next + 2
+        case .leftParenthesis:
+            var depth = 0
+            while next < words.count {
+                if words[next].token.kind == .leftParenthesis { depth += 1 }
+                if words[next].token.kind == .rightParenthesis { depth -= 1 }
+                next += 1
+                if depth == 0 { break }
+            }
+            return next
+        default: return next + 1
+        }
     }
 
     private static func isName(_ word: Word) -> Bool {

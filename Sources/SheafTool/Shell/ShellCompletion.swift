@@ -63,14 +63,21 @@ final class ShellCompletion {
         case .field(let path):
             let fields = fields(below: path, context.sources, in: store)
             return matching(prefix, fields.map { name($0, context) }, isQuoted: context.isQuoted)
+        case .words(let words): return keywords(words, prefix)
+        case .continuation:
+            return expression(context, adding: ["AS OF", "AS OF COMMIT"], in: store)
         case .expression: return expression(context, in: store)
         }
     }
 
-    private func expression(_ context: CompletionContext, in store: Store?) -> LineCompletion {
+    private func expression(
+        _ context: CompletionContext, adding words: [String] = [], in store: Store?
+    ) -> LineCompletion {
         let fields = fields(below: [], context.sources, in: store)
         let aliases = context.sources.compactMap(\.alias)
-        let names = (fields + aliases).map { name($0, context) }
+        let names =
+            (fields + aliases).map { name($0, context) }
+            + Self.cased(words, context.prefix).map { .init($0) }
         guard !context.isQuoted else { return matching(context.prefix, names, isQuoted: true) }
         // Hundreds of words match an empty prefix, so only the names are offered.
         if context.prefix.isEmpty, !names.isEmpty { return matching("", names) }

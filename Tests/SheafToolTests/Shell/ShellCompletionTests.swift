@@ -14,6 +14,12 @@ import Testing
             "SELECT * FROM cars c JOIN trips t ON t.purpose"
         ),
         ("SELECT * FROM cars ORD\t", "SELECT * FROM cars ORDER"),
+        ("SELECT * FROM cars AS o\t", "SELECT * FROM cars AS of"),
+        ("SELECT * FROM cars AS OF C\t", "SELECT * FROM cars AS OF COMMIT"),
+        (
+            "SELECT * FROM cars AS OF COMMIT 1 c WHERE c.mil\t",
+            "SELECT * FROM cars AS OF COMMIT 1 c WHERE c.mileage"
+        ),
         ("SELECT * FROM system:coll\t", "SELECT * FROM system:collections"),
         ("SELECT substr\t", "SELECT substr("),
         ("UPDATE own\t", "UPDATE owners"), ("INSERT INTO tr\t", "INSERT INTO trips"),
