@@ -67,6 +67,11 @@ extension QueryEngine {
         _ commitCell: CommitCell?
     ) throws(StoreError) -> ResultStorage {
         if let found = lookUp(statement, arguments, in: &context, commitCell) { return found }
+        if let lookup = statement.pastLookup,
+            let found = lookUp(lookup, statement, arguments, in: context, commitCell)
+        {
+            return found
+        }
         let outcome = try recordingRequest(statement) { () throws(StoreError) in
             try run(statement, arguments, in: &context, isTransaction: commitCell != nil)
         }

@@ -71,11 +71,25 @@ extension QueryEngine {
     private static func find(
         _ lookup: FastPath.Lookup, _ id: Value, in snapshot: DocumentSnapshot
     ) -> FoundDocument {
-        let collection = lookup.number(among: snapshot.catalog.collections) {
+        guard let collection = number(of: lookup, in: snapshot),
+            let pointer = recordPointer(of: id, in: collection, snapshot.log)
+        else { return .none }
+        return document(at: pointer, in: snapshot)
+    }
+
+    @inline(__always)
+    private static func number(
+        of lookup: FastPath.Lookup, in snapshot: DocumentSnapshot
+    ) -> UInt16? {
+        lookup.number(among: snapshot.catalog.collections) {
             snapshot.catalog.number(ofCollection: $0)
         }
-        guard let collection, let pointer = recordPointer(of: id, in: collection, snapshot.log)
-        else { return .none }
+    }
+
+    @inline(__always)
+    private static func document(
+        at pointer: RecordPointer, in snapshot: DocumentSnapshot
+    ) -> FoundDocument {
         guard !pointer.isDelta, let operation = try? snapshot.log.newestOperation(at: pointer),
             let state = try? DocumentPayload.plainState(operation.payload),
             let fields = try? state.existingFields()
@@ -100,6 +114,59 @@ extension QueryEngine {
         }
         let key = StoreKey.document(collection: collection, id: SortKey.identity(of: id)).bytes
         return key.span.withUnsafeBytes { log.recordPointer(of: $0) }
+    }
+}
+
+/// Fast path for point lookups AS OF a commit.
+extension QueryEngine {
+    /// Returns the result of a point lookup AS OF a commit; nil if the statement needs a regular
+    /// run, which also reports errors.
+    ///
+    /// The chain of the document leads to its earlier operations, so the earlier state of the store
+    /// is not made.
+    @inline(never)
+    func lookUp(
+        _ past: PastLookup, _ statement: Statement, _ arguments: ArgumentValues,
+        in context: some StatementContext, _ commitCell: CommitCell?
+    ) -> ResultStorage? {
+        guard let id = past.lookup.id(arguments), let commit = past.commit(arguments),
+            let snapshot = context.completeSnapshot(self), commit <= snapshot.log.commit,
+            commit >= snapshot.log.compactedThrough
+        else { return nil }
+        let parameters = parameters
+        guard parameters.haveNoEffect(on: statement) else { return nil }
+        let start = requests.clock.monotonicNanoseconds()
+        let item: ResultItem?
+        do throws(StoreError) {
+            item = try find(past.lookup, id, asOf: commit, in: snapshot, parameters)
+        } catch {
+            return nil
+        }
+        recordLookup(statement, from: start, rows: item == nil ? 0 : 1, parameters.values)
+        return ResultStorage(item, of: snapshot, commitCell, storeNumber: number)
+    }
+
+    private func find(
+        _ lookup: FastPath.Lookup, _ id: Value, asOf commit: CommitID,
+        in snapshot: DocumentSnapshot, _ parameters: SharedParameters
+    ) throws(StoreError) -> ResultItem? {
+        guard let collection = Self.number(of: lookup, in: snapshot) else { return nil }
+        let key = StoreKey.document(collection: collection, id: SortKey.identity(of: id)).bytes
+        let pointer: RecordPointer?
+        do throws(StorageError) {
+            pointer = try key.span.withUnsafeBytes { (key) throws(StorageError) in
+                try snapshot.log.recordPointer(of: key, asOf: commit)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        guard let pointer else { return nil }
+        if let item = Self.document(at: pointer, in: snapshot).item { return item }
+        var joined: ResultItem?
+        try reader(of: snapshot, parameters).read(at: pointer) { (document) throws(StoreError) in
+            joined = try ResultItem(document, snapshot.names)
+        }
+        return joined
     }
 }
 

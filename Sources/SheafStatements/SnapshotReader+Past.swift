@@ -37,27 +37,40 @@ extension SnapshotReader {
                     page: "asof")
             }
             guard commit >= oldest else {
-                throw Self.forgotten(point, oldest, nil)
+                throw try Self.forgotten(point, oldest, log)
             }
             return commit
         case .time(let time):
             let found: CommitID?
-            do throws(StorageError) { found = try log.commit(at: time) } catch {
+            do throws(StorageError) {
+                found =
+                    if let pastStates {
+                        try pastStates.commit(at: time, in: log)
+                    } else {
+                        try log.commit(at: time)
+                    }
+            } catch {
                 throw StoreError(error)
             }
             if let found, found >= oldest { return found }
-            throw Self.forgotten(point, oldest, log.lastCompactedTime)
+            throw try Self.forgotten(point, oldest, log)
         }
     }
 
     /// Returns the error for a state that compaction has removed.
     private static func forgotten(
-        _ point: PastPoint, _ oldest: CommitID, _ time: UInt64?
-    ) -> StoreError {
-        StoreError(
+        _ point: PastPoint, _ oldest: CommitID, _ log: LogSnapshot
+    ) throws(StoreError) -> StoreError {
+        let time: UInt64?
+        do throws(StorageError) { time = try log.time(of: oldest) } catch {
+            throw StoreError(error)
+        }
+        return StoreError(
             .argument,
             "the log does not have the state of \(point) any more: it reaches back to commit "
                 + "\(oldest)" + (time.map { ", of \(PastPoint.time($0))" } ?? ""),
-            hint: "StoreOptions.history keeps more states", page: "asof")
+            hint: "compaction keeps more states in a store that is opened with a greater "
+                + "StoreOptions.history, or compacted by 'sheaf compact --keep-commits N'",
+            page: "asof")
     }
 }

@@ -125,6 +125,13 @@ package final class SnapshotReader: QueryStore {
         }
         let log = snapshot.log
         guard let pointer = key.span.withUnsafeBytes({ log.recordPointer(of: $0) }) else { return }
+        try read(at: pointer, body)
+    }
+
+    /// Visits the document whose newest operation is at a record pointer, if it exists.
+    func read(
+        at pointer: RecordPointer, _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError) {
         _ = try visit(try operation(at: pointer), at: pointer, nil) {
             (documents) throws(StoreError) in
             try body(documents[0])

@@ -55,6 +55,7 @@ private struct PastHistory {
         ("SELECT * FROM cars{} AS c WHERE c.a = 2", false),
         ("SELECT * FROM cars{} WHERE a > 1 ORDER BY a DESC, _id LIMIT 3", true),
         ("SELECT b, COUNT(*) AS n, SUM(a) AS s FROM cars{} GROUP BY b", false),
+        ("SELECT * FROM cars{} WHERE _id = 3", true), ("SELECT * FROM vans{} WHERE 1 = _id", true),
         ("SELECT * FROM cars{} USE IDS 1, 2, 3 WHERE b IS NOT MISSING", false),
         ("SELECT c._id AS c, v._id AS v FROM cars{} c JOIN vans{} v ON v._id = c.a", false),
         ("SELECT * FROM vans{} v RIGHT JOIN cars{} c ON c._id = v.a ORDER BY c._id, v._id", true),

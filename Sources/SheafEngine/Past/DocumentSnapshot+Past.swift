@@ -21,7 +21,11 @@ extension DocumentSnapshot {
     }
 
     /// Returns the same documents, read from the files of a newer snapshot of the store.
+    ///
+    /// Returns the snapshot itself, with its cached log orders, if compaction has replaced none of
+    /// its files.
     func with(filesOf newer: DocumentSnapshot) -> DocumentSnapshot {
-        DocumentSnapshot(log.with(newer.log.segments), catalog)
+        guard !newer.log.segments.contains(log.segments) else { return self }
+        return DocumentSnapshot(log.with(newer.log.segments), catalog)
     }
 }

@@ -17,6 +17,11 @@ package final class PastStates: Sendable {
     /// The states, in order of their last use.
     private let states = Mutex<[State]>([])
 
+    /// The commits at earlier times, which never change, in the order in which they were found.
+    private let commits = Mutex<[(time: UInt64, commit: CommitID)]>([])
+
+    /// Maximum number of times whose commits are kept.
+    private static let maximumTimes = 8
     /// Maximum number of states.
     private static let maximumCount = 2
     /// Time after which an unused state is dropped when another statement runs.
@@ -34,14 +39,26 @@ package final class PastStates: Sendable {
         let known = states.withLock { $0.map(\.snapshot) }
             .filter { $0.log.commit >= commit && $0.log.commit < newest.log.commit }
             .min { $0.log.commit < $1.log.commit }
-        if let known, known.log.commit == commit {
-            record(known)
-            return known.with(filesOf: newest)
-        }
+            .map { $0.with(filesOf: newest) }
         // The fewer commits lie between two states, the faster one is made from the other.
-        let state = try (known?.with(filesOf: newest) ?? newest).past(commit)
+        let state = try (known ?? newest).past(commit)
         record(state)
         return state
+    }
+
+    /// Returns the last commit that was not made after a time, like `LogSnapshot.commit(at:)`.
+    package func commit(
+        at time: UInt64, in newest: LogSnapshot
+    ) throws(StorageError) -> CommitID? {
+        guard newest.commitAt > time else { return newest.commit }
+        let known = commits.withLock { commits in commits.first { $0.time == time }?.commit }
+        if let known { return known }
+        guard let found = try newest.commit(at: time) else { return nil }
+        commits.withLock { commits in
+            commits.append((time, found))
+            commits.removeFirst(max(commits.count - Self.maximumTimes, 0))
+        }
+        return found
     }
 
     private func record(_ snapshot: DocumentSnapshot) {

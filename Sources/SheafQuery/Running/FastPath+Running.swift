@@ -132,7 +132,7 @@ extension FastPath.Lookup {
 
 extension ResultItem {
     /// Creates a row of a document; decodes it if its bytes are invalid after the visit.
-    fileprivate init(_ document: ScannedDocument, _ names: NameTable) throws(StoreError) {
+    package init(_ document: ScannedDocument, _ names: NameTable) throws(StoreError) {
         if document.isLasting {
             self.init(
                 content: .stored(

@@ -106,10 +106,20 @@ package enum FastPath: Sendable {
     private static func lookup(
         _ source: Source, _ condition: Expression?, _ action: @autoclosure () -> Action
     ) -> FastPath? {
-        guard source.isPlain, let condition, let id = id(in: condition, of: source) else {
-            return nil
-        }
+        guard source.isPlain, source.asOf == nil, let condition,
+            let id = id(in: condition, of: source)
+        else { return nil }
         return .lookup(Lookup(source.name, id, action()))
+    }
+
+    /// Returns the point lookup AS OF a commit; nil if the statement needs a plan.
+    static func pastLookup(_ body: Statement.Body, directives: [Object]) -> PastLookup? {
+        guard Directives.areLenient(directives), case .select(let select) = body,
+            select.isCompleteDocument, select.source.isPlain,
+            case .commit(let number)? = select.source.asOf, let commit = Operand(number),
+            let condition = select.condition, let id = id(in: condition, of: select.source)
+        else { return nil }
+        return PastLookup(lookup: Lookup(select.source.name, id, .select), commit: commit)
     }
 
     /// Returns the value compared with `_id`, if the condition is nothing but this comparison.
@@ -146,10 +156,22 @@ package enum FastPath: Sendable {
     }
 }
 
+/// A point lookup by `_id` AS OF a commit.
+package struct PastLookup: Sendable {
+    package let lookup: FastPath.Lookup
+    fileprivate let commit: Operand
+
+    /// Returns the commit, or nil if the run needs a plan.
+    package func commit(_ arguments: ArgumentValues) -> UInt64? {
+        guard case .integer(let number)? = commit.value(arguments) else { return nil }
+        return UInt64(exactly: number)
+    }
+}
+
 extension Source {
     /// Whether the source is a collection of documents without types, hints or directives.
     fileprivate var isPlain: Bool {
-        types.isEmpty && ids == nil && index == nil && directives.isEmpty && asOf == nil
+        types.isEmpty && ids == nil && index == nil && directives.isEmpty
             && !PlanEnvironment.isVirtual(self) && !PlanEnvironment.isReserved(self)
     }
 }

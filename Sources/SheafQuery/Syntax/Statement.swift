@@ -55,8 +55,11 @@ package final class Statement: Sendable {
             }
         fastPath = FastPath(body, directives: directives, in: text)
         selection = fastPath?.selection
+        pastLookup = readsPast ? FastPath.pastLookup(body, directives: directives) : nil
     }
 
+    /// The point lookup of a SELECT AS OF a commit; nil for other statements.
+    package let pastLookup: PastLookup?
     /// Whether the statement is a SELECT that reads a source AS OF an earlier commit.
     package let readsPast: Bool
 

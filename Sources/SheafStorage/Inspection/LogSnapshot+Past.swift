@@ -34,11 +34,6 @@ extension LogSnapshot {
         return found
     }
 
-    /// The time of the last commit that compaction has rewritten; nil if there is none.
-    package var lastCompactedTime: UInt64? {
-        segments.files.last { !$0.isLog }?.footer?.lastCommitAt
-    }
-
     /// Returns the state after a commit from `compactedThrough` to that of the snapshot.
     ///
     /// The tree of the snapshot is copied as far as it differs, so this takes as long as reading
@@ -52,12 +47,13 @@ extension LogSnapshot {
             throw disagreement(at: end, "commit \(commit + 1) is missing")
         }
         let keys = try changedKeys(from: first, commits)
+        let hasRemovals = !tree.isEmpty(in: Keyspace.removed)
         var tree = BTree(forking: tree)
         for key in keys {
             let logged = try key.span.withUnsafeBytes { (key) throws(StorageError) in
                 try newest(of: key, asOf: commit)
             }
-            key.withUnsafeBytes { Self.set($0, logged, in: &tree) }
+            key.withUnsafeBytes { Self.set($0, logged, in: &tree, hasRemovals: hasRemovals) }
         }
         return PastState(
             snapshot: LogSnapshot(
@@ -65,6 +61,15 @@ extension LogSnapshot {
                 commitAt: try time(of: commit) ?? commitAt, end: first.position,
                 indexMark: IndexMark(commit: 0, end: .none), chain: chain, grownLength: grownLength),
             changedKeys: keys)
+    }
+
+    /// Returns the pointer to the newest operation of a key up to a commit from `compactedThrough`
+    /// on; nil if the key had no payload then.
+    package func recordPointer(
+        of key: UnsafeRawBufferPointer, asOf commit: CommitID
+    ) throws(StorageError) -> RecordPointer? {
+        let logged = try newest(of: key, asOf: commit)
+        return logged.flatMap { $0.operation.kind == .remove ? nil : $0.pointer }
     }
 
     /// Returns the same state with changed index entries, which then are complete.
@@ -76,15 +81,19 @@ extension LogSnapshot {
     }
 
     /// The number of bytes of log per key above which visiting all keys is faster.
-    private static let lengthPerKey = 64
+    ///
+    /// Reading an operation takes about as long as visiting a hundred keys.
+    private static let lengthPerKey = 4
 
     /// Returns the keys that commits have written or removed, from `first` on, in order.
     private func changedKeys(
         from first: LoggedCommit, _ later: CommitReader
     ) throws(StorageError) -> [[UInt8]] {
         let length = segments.files.reduce(0) { length, file in
-            file.header.segments.upperBound < first.position.segment
-                ? length : length + file.content.count
+            let segments = file.header.segments
+            guard segments.upperBound >= first.position.segment else { return length }
+            let start = segments.contains(first.position.segment) ? first.position.offset : 0
+            return length + max(file.content.count - start, 0)
         }
         guard length <= tree.count * Self.lengthPerKey else {
             return keysWritten(from: first.position)
@@ -99,6 +108,7 @@ extension LogSnapshot {
         return keys.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
+    /// Returns the keys whose newest operation is at a position or after it, in order.
     private func keysWritten(from position: LogPosition) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         tree.forEach(in: Keyspace.present) { key, value in
@@ -107,9 +117,12 @@ extension LogSnapshot {
             }
             return true
         }
+        let presentCount = keys.count
         forEachRemoval(in: Keyspace.present) { key, pointer in
             if pointer.position >= position { keys.append(Array(key)) }
         }
+        // Both parts are in order.
+        guard keys.count > presentCount else { return keys }
         return keys.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
@@ -126,32 +139,40 @@ extension LogSnapshot {
 
     /// Records the newest operation of a key in a tree.
     private static func set(
-        _ key: UnsafeRawBufferPointer, _ logged: LoggedOperation?, in tree: inout BTree
+        _ key: UnsafeRawBufferPointer, _ logged: LoggedOperation?, in tree: inout BTree,
+        hasRemovals: Bool
     ) {
-        let pointer = logged.map {
-            RecordPointer(
-                position: $0.position, length: $0.operation.length,
-                isDelta: $0.operation.kind == .delta)
-        }
+        let pointer = logged?.pointer
         let isRemoval = logged?.operation.kind == .remove
         if let pointer, !isRemoval {
             tree.put(key, pointer.value)
         } else {
             tree.remove(key)
         }
+        guard isRemoval || hasRemovals else { return }
         _ = Keyspace.withRemovedKey(key) { removed in
             isRemoval ? pointer.flatMap { tree.put(removed, $0.value) } : tree.remove(removed)
         }
     }
 
     /// Returns the time of a commit; nil if compaction has removed it.
-    private func time(of commit: CommitID) throws(StorageError) -> UInt64? {
+    package func time(of commit: CommitID) throws(StorageError) -> UInt64? {
         guard commit > 0 else { return 0 }
+        guard commit != self.commit else { return commitAt }
+        // Footers have the time of their last commit, also in base files.
+        let file = segments.files.first { ($0.footer?.lastCommit ?? .max) >= commit }
+        if let footer = file?.footer, footer.lastCommit == commit { return footer.lastCommitAt }
+        guard file?.isLog == true else { return nil }
         var commits = commits(since: commit - 1)
-        if let found = try commits.next(), found.id == commit, let time = found.time {
-            return time
-        }
-        return segments.files.compactMap(\.footer).last { $0.lastCommit == commit }?.lastCommitAt
+        guard let found = try commits.next(), found.id == commit else { return nil }
+        return found.time
+    }
+}
+
+extension LoggedOperation {
+    fileprivate var pointer: RecordPointer {
+        RecordPointer(
+            position: position, length: operation.length, isDelta: operation.kind == .delta)
     }
 }
 
