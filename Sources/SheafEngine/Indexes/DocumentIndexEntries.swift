@@ -36,6 +36,22 @@ struct DocumentIndexEntries {
         }
     }
 
+    /// Returns the index entry keys of the newest state of a document, of which all are in the tree.
+    mutating func keys(
+        ofNewest key: [UInt8], in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> [[UInt8]] {
+        guard hasIndexes(ofDocument: key) else { return tombstone(key, in: snapshot) }
+        return try keys(of: try snapshot.document(key), key)
+    }
+
+    /// Returns the tombstone entry of a document, if the tree of a snapshot has it.
+    ///
+    /// A document without indexes has no other entries, so it need not be read.
+    func tombstone(_ key: [UInt8], in snapshot: DocumentSnapshot) -> [[UInt8]] {
+        let entry = TombstoneEntry.key(ofDocument: key)
+        return entry.withUnsafeBytes { snapshot.log.tree.find($0) != nil } ? [entry] : []
+    }
+
     /// Returns the index entry keys of an encoded document or tombstone.
     package mutating func keys(
         ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
@@ -97,12 +113,27 @@ struct DocumentIndexEntries {
         _ key: [UInt8], at pointer: RecordPointer, in snapshot: DocumentSnapshot,
         _ changes: inout IndexChanges
     ) throws(EngineError) {
+        if try isPlainDocument(key, at: pointer, in: snapshot) { return }
         // The operation at the pointer is used only if it has this key.
         let found = try snapshot.document(at: pointer)
         let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
         let entries = try keys(of: document, key)
         try onStorage { () throws(StorageError) in
             for entry in entries { try changes.addEntry(entry, to: pointer) }
+        }
+    }
+
+    /// Whether an operation with this key has a complete document that needs no entries.
+    private mutating func isPlainDocument(
+        _ key: [UInt8], at pointer: RecordPointer, in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> Bool {
+        guard !pointer.isDelta, !hasIndexes(ofDocument: key) else { return false }
+        let operation = try onStorage { () throws(StorageError) in
+            try snapshot.log.newestOperation(at: pointer)
+        }
+        guard operation.key.elementsEqual(key) else { return false }
+        return try onDocument(key) { () throws(Malformed) in
+            try DocumentPayload.plainState(operation.payload)?.exists() ?? false
         }
     }
 }

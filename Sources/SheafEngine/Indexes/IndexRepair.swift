@@ -57,7 +57,7 @@ package struct IndexRepair {
         }
         var entries = DocumentIndexEntries(kept, new.names)
         for key in keys where key.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) != nil {
-            let before = try entries.keys(of: try old.document(key), key)
+            let before = try entries.keys(ofNewest: key, in: old)
             try onStorage { () throws(StorageError) in
                 for entry in before { try changes.removeEntries(entry) }
             }
@@ -118,11 +118,8 @@ package struct IndexRepair {
     private func earlierEntries(
         of key: [UInt8], _ entries: inout DocumentIndexEntries
     ) throws(EngineError) -> [[UInt8]]? {
-        let tombstone = TombstoneEntry.key(ofDocument: key)
-        // The tree shows whether the document was a tombstone, and it has no other entries.
         guard entries.hasIndexes(ofDocument: key) else {
-            let hasIndexEntries = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
-            return hasIndexEntries ? [tombstone] : []
+            return entries.tombstone(key, in: snapshot)
         }
         guard let past = try snapshot.document(key, asOf: indexMark.commit) else { return nil }
         return try entries.keys(of: past, key)
