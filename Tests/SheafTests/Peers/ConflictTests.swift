@@ -52,5 +52,17 @@ import Testing
             let fields = try objects(scene, number, Self.conflicts).map { $0["field"] }
             #expect(fields == ["o.n"], "peer \(number)")
         }
+        let wanted = try objects(
+            scene, 0, "SELECT * FROM system:conflicts WHERE collection = 'cars' AND document = 'a'")
+        #expect(wanted.count == 1)
+        for (name, id) in [("cars", "b"), ("vans", "a")] {
+            let others = try objects(
+                scene, 0,
+                "SELECT * FROM system:conflicts WHERE collection = \(name) AND document = \(id)")
+            #expect(others.isEmpty)
+        }
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 'a'")
+        try scene.run()
+        for number in 0..<2 { #expect(try objects(scene, number, Self.conflicts).isEmpty) }
     }
 }
