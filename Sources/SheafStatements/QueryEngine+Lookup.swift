@@ -117,10 +117,10 @@ extension QueryEngine {
     }
 }
 
-/// Fast path for point lookups AS OF a commit.
+/// Fast path for point lookups AS OF a commit or a time.
 extension QueryEngine {
-    /// Returns the result of a point lookup AS OF a commit; nil if the statement needs a regular
-    /// run, which also reports errors.
+    /// Returns the result of a point lookup in an earlier state; nil if the statement needs a
+    /// regular run, which also reports errors.
     ///
     /// The chain of the document leads to its earlier operations, so the earlier state of the store
     /// is not made.
@@ -129,8 +129,9 @@ extension QueryEngine {
         _ past: PastLookup, _ statement: Statement, _ arguments: ArgumentValues,
         in context: some StatementContext, _ commitCell: CommitCell?
     ) -> ResultStorage? {
-        guard let id = past.lookup.id(arguments), let commit = past.commit(arguments),
-            let snapshot = context.completeSnapshot(self), commit <= snapshot.log.commit,
+        guard let id = past.lookup.id(arguments), let point = past.point(arguments),
+            let snapshot = context.completeSnapshot(self),
+            let commit = commit(at: point, in: snapshot.log), commit <= snapshot.log.commit,
             commit >= snapshot.log.compactedThrough
         else { return nil }
         let parameters = parameters
@@ -144,6 +145,13 @@ extension QueryEngine {
         }
         recordLookup(statement, from: start, rows: item == nil ? 0 : 1, parameters.values)
         return ResultStorage(item, of: snapshot, commitCell, storeNumber: number)
+    }
+
+    private func commit(at point: PastPoint, in log: LogSnapshot) -> CommitID? {
+        switch point {
+        case .commit(let commit): commit
+        case .time(let time): (try? pastStates.commit(at: time, in: log)) ?? nil
+        }
     }
 
     private func find(

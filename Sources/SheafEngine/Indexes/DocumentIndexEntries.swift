@@ -36,7 +36,7 @@ struct DocumentIndexEntries {
         }
     }
 
-    /// Returns the index entry keys of the newest state of a document, of which all are in the tree.
+    /// Returns the index entry keys of a document in a snapshot, whose tree has all of them.
     mutating func keys(
         ofNewest key: [UInt8], in snapshot: DocumentSnapshot
     ) throws(EngineError) -> [[UInt8]] {

@@ -42,15 +42,15 @@ package struct IndexRepair {
     ) throws(EngineError) -> IndexChanges {
         var changes = IndexChanges()
         var (kept, made): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
-        let changed = Set(keys)
+        let indexKeys = keys.filter { StoreKey.indexes.contains($0) }
         for definition in new.catalog.indexes.values.joined() {
-            if changed.contains(definition.key) {
+            if indexKeys.contains(definition.key) {
                 made[definition.collection, default: []].append(definition)
             } else {
                 kept[definition.collection, default: []].append(definition)
             }
         }
-        for key in keys {
+        for key in indexKeys {
             guard case .index(let collection, let number)? = key.withUnsafeBytes({ StoreKey($0) })
             else { continue }
             changes.removeEntries(in: IndexEntry.range(collection: collection, number: number))

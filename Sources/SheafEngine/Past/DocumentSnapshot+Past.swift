@@ -8,10 +8,7 @@ extension DocumentSnapshot {
     package func past(_ commit: CommitID) throws(EngineError) -> DocumentSnapshot {
         guard commit != log.commit else { return self }
         let past = try onStorage { () throws(StorageError) in try log.past(commit) }
-        let areIndexesChanged = past.changedKeys.contains { key in
-            guard case .index? = key.withUnsafeBytes({ StoreKey($0) }) else { return false }
-            return true
-        }
+        let areIndexesChanged = past.changedKeys.contains { StoreKey.indexes.contains($0) }
         let unindexed = DocumentSnapshot(
             past.snapshot,
             areIndexesChanged ? try catalog.withIndexes(of: past.snapshot) : catalog)

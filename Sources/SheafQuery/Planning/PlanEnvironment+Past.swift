@@ -32,16 +32,16 @@ extension PlanEnvironment {
         switch asOf {
         case .commit(let expression):
             let value = try compiler.constant(expression, for: "AS OF COMMIT")
-            guard case .integer(let number)? = value, number >= 0 else {
+            guard let point = PastPoint(commit: value) else {
                 throw compiler.error(
                     .argument,
                     "AS OF COMMIT takes the number of a commit, not "
                         + "\(value?.json.shortened ?? "MISSING")", expression)
             }
-            return (.commit(UInt64(number)), expression)
+            return (point, expression)
         case .time(let expression):
             let value = try compiler.constant(expression, for: "AS OF")
-            guard let date = value.flatMap(DateValue.init) else {
+            guard let point = PastPoint(time: value) else {
                 throw compiler.error(
                     .argument,
                     "AS OF takes a time such as '2026-11-20T10:00:00Z', or milliseconds since "
@@ -49,7 +49,7 @@ extension PlanEnvironment {
                     hint: "for the state after a commit, write AS OF COMMIT and its number",
                     expression)
             }
-            return (.time(UInt64(max(date.moment.milliseconds, 0))), expression)
+            return (point, expression)
         }
     }
 }

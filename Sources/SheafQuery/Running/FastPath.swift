@@ -112,14 +112,14 @@ package enum FastPath: Sendable {
         return .lookup(Lookup(source.name, id, action()))
     }
 
-    /// Returns the point lookup AS OF a commit; nil if the statement needs a plan.
+    /// Returns the point lookup AS OF a commit or a time; nil if the statement needs a plan.
     static func pastLookup(_ body: Statement.Body, directives: [Object]) -> PastLookup? {
         guard Directives.areLenient(directives), case .select(let select) = body,
             select.isCompleteDocument, select.source.isPlain,
-            case .commit(let number)? = select.source.asOf, let commit = Operand(number),
-            let condition = select.condition, let id = id(in: condition, of: select.source)
+            let moment = select.source.asOf?.moment, let condition = select.condition,
+            let id = id(in: condition, of: select.source)
         else { return nil }
-        return PastLookup(lookup: Lookup(select.source.name, id, .select), commit: commit)
+        return PastLookup(lookup: Lookup(select.source.name, id, .select), moment: moment)
     }
 
     /// Returns the value compared with `_id`, if the condition is nothing but this comparison.
@@ -156,15 +156,32 @@ package enum FastPath: Sendable {
     }
 }
 
-/// A point lookup by `_id` AS OF a commit.
+/// A point lookup by `_id` AS OF a commit or a time.
 package struct PastLookup: Sendable {
-    package let lookup: FastPath.Lookup
-    fileprivate let commit: Operand
+    fileprivate enum Moment: Sendable {
+        case commit(Operand)
+        case time(Operand)
+    }
 
-    /// Returns the commit, or nil if the run needs a plan.
-    package func commit(_ arguments: ArgumentValues) -> UInt64? {
-        guard case .integer(let number)? = commit.value(arguments) else { return nil }
-        return UInt64(exactly: number)
+    package let lookup: FastPath.Lookup
+    fileprivate let moment: Moment
+
+    /// Returns the state to read, or nil if the run needs a plan.
+    package func point(_ arguments: ArgumentValues) -> PastPoint? {
+        switch moment {
+        case .commit(let operand): PastPoint(commit: operand.value(arguments))
+        case .time(let operand): PastPoint(time: operand.value(arguments))
+        }
+    }
+}
+
+extension AsOf {
+    /// The number or time as a literal or a parameter; nil for other expressions.
+    fileprivate var moment: PastLookup.Moment? {
+        switch self {
+        case .commit(let expression): Operand(expression).map { .commit($0) }
+        case .time(let expression): Operand(expression).map { .time($0) }
+        }
     }
 }
 

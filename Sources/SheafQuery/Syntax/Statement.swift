@@ -58,7 +58,7 @@ package final class Statement: Sendable {
         pastLookup = readsPast ? FastPath.pastLookup(body, directives: directives) : nil
     }
 
-    /// The point lookup of a SELECT AS OF a commit; nil for other statements.
+    /// The point lookup of a SELECT AS OF a commit or a time; nil for other statements.
     package let pastLookup: PastLookup?
     /// Whether the statement is a SELECT that reads a source AS OF an earlier commit.
     package let readsPast: Bool

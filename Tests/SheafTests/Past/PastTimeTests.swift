@@ -25,6 +25,9 @@ import Testing
         /// Returns the value of `n` at a time; nil without the document.
         func n(at time: Value) throws -> Int64? {
             let rows = try scene.rows("SELECT * FROM cars AS OF :time", ["time": time])
+            let found = try scene.rows(
+                "SELECT * FROM cars AS OF :time WHERE _id = 1", ["time": time])
+            #expect(rows == found)
             guard case .object(let row)? = rows.first, case .integer(let n)? = row["n"] else {
                 return nil
             }
