@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 package import SheafStorage
 

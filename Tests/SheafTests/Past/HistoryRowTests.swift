@@ -55,8 +55,28 @@ import Testing
         #expect(eviction == [["site": .null, "writtenAt": .null]])
     }
 
+    @Test func `a document written anew by one commit lists the fields that it lost`() throws {
+        for removal in ["DELETE FROM cars WHERE _id = 1", "EVICT FROM cars WHERE _id = 1"] {
+            let scene = try PastScene()
+            try scene.commit("INSERT INTO cars DOCUMENTS ({'_id': 1, 'a': 1, 'b': {'c': 1}})")
+            let commit = try scene.commit(together: [
+                removal, "INSERT INTO cars DOCUMENTS ({'_id': 1, 'b': 2, 'd': 3})",
+            ])
+            #expect(try scene.rows("SELECT * FROM cars") == [["_id": 1, "b": 2, "d": 3]])
+            let rows = try scene.rows(
+                "SELECT fields FROM system:history WHERE commit = \(commit)")
+            #expect(rows.count == 1)
+            guard case .object(let row)? = rows.first, case .array(let fields)? = row["fields"]
+            else {
+                Issue.record("no fields: \(rows)")
+                return
+            }
+            #expect(Set(fields).isSuperset(of: ["a", "b", "d"]), "\(removal): \(fields)")
+        }
+    }
+
     @Test func `a commit that spans segments has each of its changes once`() throws {
-        let scene = try PastScene(segmentLength: 2_000)
+        let scene = try PastScene(segmentLength: 2_000, recordLength: 500)
         var commits: [UInt64] = []
         for round in 0..<3 {
             let documents = (0..<60).map { "({'_id': \($0 + round * 100), 'n': \(round)})" }
@@ -74,6 +94,8 @@ import Testing
                         == Set((0..<60).map { .integer(Int64($0 + round * 100)) }))
                 #expect(rows.count == 60)
             }
+            let files = scene.queries.snapshot().log.segments.files
+            #expect(files.count > 6)
             let counts = try scene.rows(
                 "SELECT documents FROM system:log WHERE documents > 0" + order)
             #expect(counts.count == 6)

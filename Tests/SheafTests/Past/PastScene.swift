@@ -16,11 +16,12 @@ final class PastScene {
 
     init(
         seed: UInt64 = 1, history: HistoryHorizon = HistoryHorizon(commits: .max, bytes: .max),
-        segmentLength: Int = 1 << 20
+        segmentLength: Int = 1 << 20, recordLength: Int? = nil
     ) throws {
         var options = LogStoreOptions()
         options.history = history
         options.segmentLength = segmentLength
+        if let recordLength { options.recordLength = recordLength }
         options.clock = clock.clock
         options.runsMaintenance = false
         let random = SeededSource(seed: seed)
@@ -61,6 +62,22 @@ final class PastScene {
             CommitSink(
                 append: { batch throws(StorageError) in try engine.append(batch) },
                 flush: { () throws(StorageError) in while try engine.flush() {} }))
+    }
+
+    /// Executes statements as one transaction, makes its commit durable and returns the commit.
+    @discardableResult
+    func commit(together texts: [String]) throws -> UInt64 {
+        var transaction = queries.documents.begin()
+        for text in texts {
+            let (statement, values) = try queries.prepare(DQL(verbatim: text), [:])
+            _ = try queries.execute(statement, values, in: &transaction, CommitCell())
+        }
+        let engine = engine
+        _ = try queries.documents.commit(&transaction) { batch throws(StorageError) in
+            try engine.append(batch)
+        }
+        try flush()
+        return newest
     }
 
     func rows(_ text: String, _ arguments: [String: Value] = [:]) throws -> [Value] {
