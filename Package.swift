@@ -17,13 +17,17 @@ let package = Package(
         .executable(name: "sheaf", targets: ["SheafTool"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
         .library(name: "SheafNetwork", targets: ["SheafNetwork"]),
+        .library(name: "SheafInspector", targets: ["SheafInspector"]),
         .library(name: "DittoNames", targets: ["DittoNames"]),
     ],
     traits: [
         .trait(
             name: "LineEditing",
             description: "Edits the lines of the shell with libedit; without it, they are plain."),
-        .default(enabledTraits: ["LineEditing"]),
+        .trait(
+            name: "Inspector",
+            description: "Serves the inspector with libmicrohttpd; without it, it does not start."),
+        .default(enabledTraits: ["Inspector", "LineEditing"]),
     ],
     targets: [
         // Floor 0: system libraries.
@@ -39,6 +43,9 @@ let package = Package(
         .systemLibrary(
             name: "CEdit", pkgConfig: "libedit",
             providers: [.apt(["libedit-dev"]), .brew(["libedit"])]),
+        .systemLibrary(
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
 
         // Floor 1: bytes.
         .target(
@@ -158,12 +165,23 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // Floor 6: the tool.
+        // Floor 7: a web server for stores and peers, and its page.
+        .target(
+            name: "SheafInspector",
+            dependencies: [
+                .target(name: "CMicroHTTPD", condition: .when(traits: ["Inspector"])),
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
+            ],
+            resources: [.embedInCode("Page")],
+            swiftSettings: settings),
+
+        // Floor 8: the tool.
         .executableTarget(
             name: "SheafTool",
             dependencies: [
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-                "SheafLineEditor", "SheafNetwork", "SheafQuery", "SheafReference",
+                "SheafInspector", "SheafLineEditor", "SheafNetwork", "SheafQuery", "SheafReference",
                 "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
                 "SheafTransfer",
             ],
@@ -298,6 +316,13 @@ let package = Package(
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
                 "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport",
                 "SheafTransfer",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SheafInspectorTests",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafInspector", "SheafStatements", "SheafStorage",
+                "SheafStore", "SheafSystem", "SheafTestSupport",
             ],
             swiftSettings: settings),
         // They run the tool as it was built, and so depend on it.

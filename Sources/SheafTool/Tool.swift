@@ -16,10 +16,10 @@ enum Tool {
 
     /// All commands, in the order of the help.
     static let commands: [Command] = [
-        .shell, .query, .watch, .importFile, .export, .checksum, .log, .show, .blame, .verify,
-        .salvage, .stats, .compact, .backup, .restore, .diff, .clock, .peerServe, .peerConnect,
-        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo, .completions,
-        .man,
+        .shell, .query, .watch, .inspect, .importFile, .export, .checksum, .log, .show, .blame,
+        .verify, .salvage, .stats, .compact, .backup, .restore, .diff, .clock, .peerServe,
+        .peerConnect, .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
+        .completions, .man,
     ]
 
     /// Runs the command in `words`, which do not include the name of the program.

@@ -1,3 +1,11 @@
+/// The end of a commit in the log, from which later commits can be read.
+package struct CommitCursor: Sendable {
+    package let commit: CommitID
+    let position: LogPosition
+    /// The checksum of the last record before `position`.
+    let chain: UInt64
+}
+
 /// An iterator over the commits of a log that verifies every record.
 package struct CommitReader {
     private let files: [LogContents.File]
@@ -27,6 +35,24 @@ package struct CommitReader {
         }
         guard fileIndex < files.count else { return }
         sequence = CommitSequence(after: max(files[fileIndex].header.firstCommit, 1) - 1)
+    }
+
+    /// Creates an iterator over the commits after a position in the log of `files`.
+    ///
+    /// Reading starts there, unless compaction has replaced the segment.
+    init(_ files: [LogContents.File], after cursor: CommitCursor) {
+        self.init(files, since: cursor.commit)
+        let segment = cursor.position.segment
+        guard cursor.position.offset > SegmentHeader.length,
+            let index = files.firstIndex(where: { $0.header.segments.lowerBound == segment }),
+            files[index].header.kind == .log, cursor.position.offset <= files[index].bytes.count
+        else { return }
+        fileIndex = index
+        scanner = RecordScanner(
+            file: files[index].bytes, segment: segment, store: files[index].header.store,
+            offset: cursor.position.offset, chain: cursor.chain)
+        sequence = CommitSequence(after: cursor.commit)
+        startsSegment = false
     }
 
     /// Returns the next commit, or nil at the end of the log; throws for damage.

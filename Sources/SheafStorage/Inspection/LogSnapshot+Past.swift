@@ -14,6 +14,16 @@ extension LogSnapshot {
         CommitReader(segments.files(upTo: end), since: since)
     }
 
+    /// The end of the last commit.
+    package var cursor: CommitCursor { CommitCursor(commit: commit, position: end, chain: chain) }
+
+    /// Returns an iterator over the commits after that of an earlier snapshot of the same store.
+    ///
+    /// It does not read the commits before it, unless compaction has moved them.
+    package func commits(after cursor: CommitCursor) -> CommitReader {
+        CommitReader(segments.files(upTo: end), after: cursor)
+    }
+
     /// Returns the last commit that was not made after a time in milliseconds since 1970.
     ///
     /// Returns zero if there is none, and nil if compaction has removed the times of commits up to

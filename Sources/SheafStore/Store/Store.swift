@@ -163,6 +163,9 @@ public final class Store: Sendable {
         if case .reader = backing { true } else { false }
     }
 
+    /// The directory of the store; nil if it is in memory.
+    package var path: String? { backing.isInMemory ? nil : backing.volume.path }
+
     /// The log of the store; throws if the store is read-only.
     package var log: LogStore {
         get throws(StoreError) {

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafInspector
 import SheafNetwork
 
 extension ToolError {
@@ -7,6 +8,7 @@ extension ToolError {
         switch error {
         case let error as ToolError: self = error
         case let error as StoreError: self = Self(error)
+        case let error as InspectorError: self = .failed(TerminalText.visible(error.message))
         case let error as NetworkError: self = .failed(TerminalText.visible(error.text))
         default: self = .failed(TerminalText.visible("\(error)"))
         }

@@ -1,0 +1,44 @@
+import SheafDocument
+import SheafStatements
+import SheafStore
+
+/// The answer of `GET /metrics`: numbers as text for Prometheus, version 0.0.4.
+enum MetricsAnswer {
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    /// Returns the metrics of the store.
+    nonisolated(nonsending) static func text(_ subject: InspectedStore) async throws -> String {
+        try subject.refresh()
+        var lines: [String] = []
+        for collection in ["metrics", "health"] {
+            guard subject.store.queries.parameters.collections.names.contains(collection) else {
+                continue
+            }
+            let result = try await subject.store.execute(
+                DQL(verbatim: "SELECT name, value FROM system:\(collection)"))
+            for item in result.items { lines += try Self.lines(try item.value) }
+        }
+        lines += Self.metric("commit", "\(subject.commit)")
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private static func lines(_ row: Object) throws -> [String] {
+        guard case .string(let name)? = row["name"] else { return [] }
+        switch row["value"] {
+        case .integer(let number): return metric(name, "\(number)")
+        case .float(let number): return metric(name, "\(number)")
+        case .bool(let isTrue): return metric(name, isTrue ? "1" : "0")
+        default: return []
+        }
+    }
+
+    /// Returns the lines of one metric; characters that names may not have become `_`.
+    private static func metric(_ name: String, _ value: String) -> [String] {
+        let escaped = String(
+            name.unicodeScalars.map { scalar in
+                scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+                    ? Character(scalar) : "_"
+            })
+        return ["# TYPE sheaf_\(escaped) gauge", "sheaf_\(escaped) \(value)"]
+    }
+}

@@ -1,0 +1,92 @@
+import SheafDocument
+import SheafQuery
+import SheafStatements
+import SheafStore
+import SheafSystem
+
+/// The answer of `POST /query`: the rows of a statement.
+struct StatementAnswer {
+    /// Number of rows without a limit in the request, and the greatest limit.
+    private static let (usualLimit, greatestLimit) = (1_000, 10_000)
+    /// Maximum number of bytes of a row, and of all rows.
+    private static let (rowBytes, allBytes) = (1 << 20, 8 << 20)
+
+    private let statement: DQL
+    private let arguments: QueryArguments
+    private let limit: Int
+
+    /// Reads the body of a request.
+    init(_ body: [UInt8]) throws(ErrorAnswer) {
+        let fields = try RequestFields(body, names: ["statement", "arguments", "limit"])
+        statement = DQL(verbatim: try fields.text("statement"))
+        var values: [String: Value] = [:]
+        for field in try fields.object("arguments") { values[field.name] = field.value }
+        arguments = QueryArguments(values)
+        limit = try fields.integer("limit", 0...Self.greatestLimit, Self.usualLimit)
+    }
+
+    /// Runs the statement, which is canceled after some seconds; returns JSON.
+    nonisolated(nonsending) func run(
+        on subject: InspectedStore, seconds: Int
+    ) async throws -> [UInt8] {
+        try check(isWritable: subject.isWritable, subject.store)
+        try subject.refresh()
+        return try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            group.addTask { try await rows(subject.store) }
+            group.addTask {
+                try await Task.sleep(for: .seconds(seconds))
+                throw ErrorAnswer(
+                    400, "the statement exceeded the time limit of the inspector of \(seconds) s",
+                    hint: "PROFILE shows which operator is slow, and ADVISE suggests indexes")
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? []
+        }
+    }
+
+    /// Throws if the statement would change something and may not.
+    private func check(isWritable: Bool, _ store: Store) throws(ErrorAnswer) {
+        do throws(StoreError) {
+            switch try store.queries.statement(statement).kind {
+            case .reading, .advising, .showing: return
+            case .writing, .createIndex, .dropIndex, .provisioning, .configuring: break
+            }
+        } catch {
+            throw ErrorAnswer(error)
+        }
+        guard !isWritable else { return }
+        throw ErrorAnswer(
+            403, "the inspector was started for reading only",
+            hint: "'sheaf inspect --write', or isWritable in the options, permits statements that "
+                + "write")
+    }
+
+    private nonisolated(nonsending) func rows(_ store: Store) async throws -> [UInt8] {
+        let start = Clock.system.monotonicNanoseconds()
+        let result = try await store.execute(statement, arguments)
+        let nanoseconds = Clock.system.monotonicNanoseconds() - start
+        var rows = JSONWriter()
+        var isTruncated = result.items.count > limit
+        rows.bytes.append(UInt8(ascii: "["))
+        for item in result.items.prefix(limit) {
+            try Task.checkCancellation()
+            let row = JSONBytes.of(JSONBytes.visible(try item.value))
+            guard row.count <= Self.rowBytes, rows.bytes.count + row.count <= Self.allBytes else {
+                isTruncated = true
+                break
+            }
+            if rows.bytes.count > 1 { rows.bytes.append(UInt8(ascii: ",")) }
+            rows.bytes += row
+        }
+        rows.bytes += Array("],".utf8)
+        let rest = JSONBytes.of([
+            "columns": result.columns.map { .array($0.map(Value.string)) } ?? .null,
+            "isTruncated": .bool(isTruncated), "commit": result.commitID.map(Value.integer) ?? .null,
+            "changedIDs": JSONBytes.visible(
+                .array(Array(result.mutatedDocumentIDs.prefix(Self.greatestLimit)))),
+            "milliseconds": .float(Double(nanoseconds / 1_000) / 1_000),
+            "notes": .array(result.notes.map(Value.string)),
+        ])
+        return Array("{\"rows\":".utf8) + rows.bytes + rest.dropFirst()
+    }
+}

@@ -1,0 +1,155 @@
+import SheafDocument
+import SheafEngine
+import SheafStatements
+import SheafStorage
+import SheafStore
+import SheafSystem
+
+/// The thread that reads commits for the clients of `GET /changes`; it runs while there are any.
+///
+/// It looks for new commits at intervals, so commits cost nothing more than without it.
+final class ChangeFollower: Sendable {
+    private struct State: Sendable {
+        /// Clients that the thread does not know yet.
+        var added: [Client] = []
+        /// Number of clients, new ones included.
+        var count = 0
+        var thread: Thread?
+        /// Whether a client has received everything, so that there is room again.
+        var isDrained = false
+        var isStopped = false
+    }
+
+    private struct Client: Sendable {
+        let body: StreamBody
+        let since: CommitID
+        let hasChanges: Bool
+    }
+
+    /// Maximum number of clients; each of them occupies a connection.
+    private static let maximumCount = 16
+    /// Time between two looks for new commits.
+    private static let intervalNanoseconds: UInt64 = 20_000_000
+
+    private let store: Store
+    private let state = Monitor(State())
+
+    init(_ store: Store) {
+        self.store = store
+    }
+
+    /// Returns the response to a request, whose body the thread writes.
+    func response(to request: HTTPRequest) throws(ErrorAnswer) -> HTTPResponse {
+        do throws(StoreError) { try store.refreshNow() } catch { throw ErrorAnswer(error) }
+        let newest = store.queries.snapshot().log.commit
+        let since = try Self.since(request) ?? newest
+        guard since <= newest else {
+            throw ErrorAnswer(
+                400, "there is no commit \(since) yet; the newest is \(newest)",
+                hint: "without 'since', the changes begin after the newest commit")
+        }
+        let body = StreamBody { [state] in
+            state.withLock { $0.isDrained = true }
+            state.signal()
+        }
+        try add(
+            Client(body: body, since: since, hasChanges: request.parameter("fields") != "0"))
+        return HTTPResponse(200, "text/event-stream; charset=utf-8", .stream(body))
+    }
+
+    /// Returns the commit after which the changes begin; nil if the request has none.
+    private static func since(_ request: HTTPRequest) throws(ErrorAnswer) -> CommitID? {
+        let header = request.values(of: "last-event-id").first.map { ("Last-Event-ID", $0) }
+        guard let (name, text) = header ?? request.parameter("since").map({ ("since", $0) }) else {
+            return nil
+        }
+        guard let commit = CommitID(text) else {
+            throw ErrorAnswer(400, "'\(name)' is not the number of a commit: '\(text)'")
+        }
+        return commit
+    }
+
+    private func add(_ client: Client) throws(ErrorAnswer) {
+        do throws(ThreadRefused) {
+            let isAdded = try state.withLock { state throws(ThreadRefused) in
+                guard state.count < Self.maximumCount, !state.isStopped else { return false }
+                if state.thread == nil {
+                    state.thread = try Thread(name: "sheaf-changes") { [self] in follow() }
+                }
+                state.added.append(client)
+                state.count += 1
+                return true
+            }
+            state.signal()
+            guard !isAdded else { return }
+        } catch {
+            throw ErrorAnswer(500, "a thread cannot be created (error \(error.code))")
+        }
+        throw ErrorAnswer(
+            503, "there are \(Self.maximumCount) clients of changes already",
+            hint: "close pages of the inspector that are not needed")
+    }
+
+    /// Ends the thread; the bodies of all clients have ended.
+    func stop() {
+        let thread = state.withLock { state in
+            state.isStopped = true
+            return state.thread
+        }
+        state.signal()
+        thread?.join()
+    }
+
+    private func follow() {
+        var streams: [ChangeStream] = []
+        while let added = next(streams.count) {
+            let now = Clock.system.monotonicNanoseconds()
+            for client in added {
+                streams.append(
+                    ChangeStream(
+                        client.body, since: client.since, hasChanges: client.hasChanges, at: now))
+            }
+            advance(&streams, at: now)
+            streams.removeAll { $0.body.isEnded }
+            wait()
+        }
+        for stream in streams { stream.body.end() }
+    }
+
+    /// Returns the new clients; nil if the thread must end, because there are none or it is stopped.
+    private func next(_ count: Int) -> [Client]? {
+        state.withLock { state in
+            state.count = count + state.added.count
+            guard state.count > 0, !state.isStopped else {
+                if !state.isStopped { state.thread = nil }
+                return nil
+            }
+            defer { state.added = [] }
+            return state.added
+        }
+    }
+
+    private func wait() {
+        let deadline = Clock.system.monotonicNanoseconds() + Self.intervalNanoseconds
+        state.wait(
+            until: deadline, while: { !$0.isStopped && $0.added.isEmpty && !$0.isDrained }
+        ) { $0.isDrained = false }
+    }
+
+    private func advance(_ streams: inout [ChangeStream], at nanoseconds: UInt64) {
+        do throws(StoreError) { try store.refreshNow() } catch {
+            // A closed store has no further commits; other errors may be gone the next time.
+            if error.reason == .closed { for stream in streams { stream.body.end() } }
+            return
+        }
+        let snapshot = store.queries.snapshot()
+        for index in streams.indices {
+            do throws(StorageError) {
+                try streams[index].advance(to: snapshot, at: nanoseconds)
+            } catch {
+                // The client reconnects, and reads the same commit again.
+                streams[index].body.end()
+            }
+        }
+    }
+}

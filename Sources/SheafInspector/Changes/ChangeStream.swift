@@ -1,0 +1,85 @@
+import SheafDocument
+import SheafEngine
+import SheafStorage
+
+/// The commits of a store as server-sent events, for one client.
+struct ChangeStream {
+    let body: StreamBody
+    private let hasChanges: Bool
+    /// The newest commit that has been written as an event.
+    private var last: CommitID
+    /// The end of the last commit that has been read; nil before the first one.
+    private var cursor: CommitCursor?
+    /// The commits that are being read, up to that of their snapshot.
+    private var reading: Reading?
+    /// The time of the last event in nanoseconds.
+    private var writtenAt: UInt64
+
+    private struct Reading {
+        let snapshot: DocumentSnapshot
+        let decoder: ChangeDecoder
+        var commits: CommitReader
+    }
+
+    /// Time without a commit after which a comment keeps the connection open.
+    private static let silenceNanoseconds: UInt64 = 15_000_000_000
+
+    /// Begins the events of the commits after `since`.
+    init(_ body: StreamBody, since: CommitID, hasChanges: Bool, at nanoseconds: UInt64) {
+        self.body = body
+        self.hasChanges = hasChanges
+        last = since
+        writtenAt = nanoseconds
+        // A client that reconnects before the first commit continues from here.
+        body.write(Array("id: \(since)\n\n".utf8))
+    }
+
+    /// Writes the events of the commits of a snapshot, as far as there is room.
+    mutating func advance(
+        to snapshot: DocumentSnapshot, at nanoseconds: UInt64
+    ) throws(StorageError) {
+        while body.hasRoom {
+            if reading == nil, !begin(snapshot) { break }
+            guard var current = reading, let commit = try current.commits.next() else {
+                cursor = reading?.snapshot.log.cursor
+                reading = nil
+                continue
+            }
+            reading?.commits = current.commits
+            let data = try current.decoder.data(of: commit, hasChanges: hasChanges)
+            write("id: \(commit.id)\nevent: commit\ndata: ", data)
+            last = commit.id
+            writtenAt = nanoseconds
+        }
+        guard nanoseconds - writtenAt >= Self.silenceNanoseconds, body.hasRoom else { return }
+        body.write(Array(":\n\n".utf8))
+        writtenAt = nanoseconds
+    }
+
+    /// Begins to read the commits of a snapshot after the last one; returns false without any.
+    private mutating func begin(_ snapshot: DocumentSnapshot) -> Bool {
+        let log = snapshot.log
+        guard last < log.commit else { return false }
+        let oldest = log.compactedThrough
+        if last < oldest {
+            write(
+                "id: \(oldest)\nevent: gap\ndata: ",
+                [
+                    "since": .integer(Int64(clamping: last)),
+                    "oldest": .integer(Int64(clamping: oldest)),
+                ])
+            last = oldest
+            guard last < log.commit else { return false }
+        }
+        let isNext = cursor?.commit == last
+        let commits = isNext ? cursor.map(log.commits(after:)) : nil
+        reading = Reading(
+            snapshot: snapshot, decoder: ChangeDecoder(snapshot),
+            commits: commits ?? log.commits(since: last))
+        return true
+    }
+
+    private func write(_ start: String, _ data: Object) {
+        body.write(Array(start.utf8) + JSONBytes.of(data) + Array("\n\n".utf8))
+    }
+}

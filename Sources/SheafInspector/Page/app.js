@@ -1,0 +1,2 @@
+const about = await (await fetch("about")).json();
+document.body.textContent = about.path;

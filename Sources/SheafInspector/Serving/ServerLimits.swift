@@ -1,0 +1,18 @@
+/// Limits of the server.
+package struct ServerLimits: Sendable {
+    /// Maximum number of connections; further ones wait.
+    package var connections = 64
+    /// Time in which a connection must send a complete request, and receive each part of a response.
+    package var seconds = 10
+    /// Maximum number of bytes of a request line and header.
+    package var headerBytes = 32 << 10
+    /// Maximum number of bytes of a body.
+    package var bodyBytes = 1 << 20
+    /// Number of threads that run requests.
+    package var threads = 4
+
+    package init() {}
+
+    /// Memory of a connection, for the header of its request and that of the response.
+    var connectionBytes: Int { 2 * headerBytes }
+}

@@ -1,0 +1,93 @@
+import Synchronization
+
+/// The body of a response that grows while it is sent, with a bound on the bytes that wait.
+package final class StreamBody: Sendable {
+    private struct State: Sendable {
+        /// The bytes that wait, from `start` on.
+        var bytes: [UInt8] = []
+        var start = 0
+        var isEnded = false
+        /// Continues the sending, which waits for bytes; nil while it does not.
+        var resume: (@Sendable () -> Void)?
+    }
+
+    /// Number of waiting bytes above which no more should be written.
+    private static let capacity = 256 << 10
+
+    private let state = Mutex(State())
+    /// Called when the bytes have been sent, or the connection is closed.
+    private let drained: @Sendable () -> Void
+
+    /// Creates an empty body; `drained` is called on the thread of all connections.
+    package init(drained: @escaping @Sendable () -> Void) {
+        self.drained = drained
+    }
+
+    /// Whether there is room for more bytes.
+    package var hasRoom: Bool {
+        state.withLock { !$0.isEnded && $0.bytes.count - $0.start < Self.capacity }
+    }
+
+    /// Whether the body has ended, or its connection.
+    package var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// Appends bytes.
+    package func write(_ bytes: [UInt8]) {
+        continueSending { state in
+            guard !state.isEnded else { return }
+            if state.start == state.bytes.count {
+                (state.bytes, state.start) = (bytes, 0)
+            } else {
+                state.bytes += bytes
+            }
+        }
+    }
+
+    /// Ends the body after the bytes that wait.
+    package func end() {
+        continueSending { $0.isEnded = true }
+    }
+
+    private func continueSending(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            // Within the lock: the connection must not be suspended again in between.
+            state.resume?()
+            state.resume = nil
+        }
+    }
+
+    /// The next bytes of a body.
+    enum Step {
+        case bytes(Int)
+        case waiting
+        case ended
+    }
+
+    /// Copies waiting bytes; without any, calls `suspend`, which returns how to continue.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, suspend: () -> @Sendable () -> Void
+    ) -> Step {
+        let (step, isDrained) = state.withLock { state -> (Step, Bool) in
+            let count = min(buffer.count, state.bytes.count - state.start)
+            guard count > 0 else {
+                if state.isEnded { return (.ended, false) }
+                state.resume = suspend()
+                return (.waiting, false)
+            }
+            buffer.copyBytes(from: state.bytes[state.start..<state.start + count])
+            state.start += count
+            guard state.start == state.bytes.count else { return (.bytes(count), false) }
+            (state.bytes, state.start) = ([], 0)
+            return (.bytes(count), true)
+        }
+        if isDrained { drained() }
+        return step
+    }
+
+    /// Discards the bytes that wait, because the connection is closed.
+    func close() {
+        state.withLock { $0 = State(isEnded: true) }
+        drained()
+    }
+}

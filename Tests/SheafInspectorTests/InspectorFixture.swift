@@ -1,0 +1,65 @@
+import Sheaf
+import SheafDocument
+import SheafInspector
+import SheafStore
+
+/// A running inspector of a store in memory.
+final class InspectorFixture: Sendable {
+    let store: Store
+    let inspector: Inspector
+
+    /// Starts an inspector of a new store.
+    init(_ options: InspectorOptions = InspectorOptions()) async throws {
+        store = try await Store.inMemory()
+        inspector = try await Inspector.start(store, options: options)
+    }
+
+    /// Starts an inspector of a store.
+    init(_ store: Store, _ options: InspectorOptions = InspectorOptions()) async throws {
+        self.store = store
+        inspector = try await Inspector.start(store, options: options)
+    }
+
+    var port: UInt16 { inspector.port }
+    var host: String { "127.0.0.1:\(port)" }
+    var token: String { String(inspector.url.split(separator: "=").last ?? "") }
+
+    /// Sends a request on a new connection; nil if the server closes it without a response.
+    ///
+    /// `Host` and the token are added unless `header` has them.
+    func response(
+        _ method: String, _ target: String, _ header: [String] = [], body: String? = nil,
+        hasToken: Bool = true
+    ) -> RawResponse? {
+        let client = RawClient(port: port)
+        client.send(request(method, target, header, body: body, hasToken: hasToken))
+        return RawResponse(from: client)
+    }
+
+    /// Returns the bytes of a request.
+    func request(
+        _ method: String, _ target: String, _ header: [String] = [], body: String? = nil,
+        hasToken: Bool = true
+    ) -> String {
+        var lines = ["\(method) \(target) HTTP/1.1"] + header
+        if !header.contains(where: { $0.hasPrefix("Host:") }) { lines.append("Host: \(host)") }
+        if hasToken { lines.append("Authorization: Bearer \(token)") }
+        if let body {
+            lines.append("Content-Length: \(body.utf8.count)")
+            if !header.contains(where: { $0.hasPrefix("Content-Type:") }) {
+                lines.append("Content-Type: application/json")
+            }
+        }
+        return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
+    }
+
+    /// Runs a statement by `POST /query`; returns the status and the JSON of the answer.
+    func query(_ statement: String, _ further: Object = Object()) throws -> (Int, Object) {
+        var body = further
+        body["statement"] = .string(statement)
+        guard let response = response("POST", "/query", body: Value.object(body).json),
+            case .object(let answer) = try Value(jsonBytes: response.body)
+        else { return (0, Object()) }
+        return (response.status, answer)
+    }
+}
