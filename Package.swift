@@ -9,6 +9,17 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+extension Target {
+    /// Creates the target of an installed library, found by `pkg-config`.
+    fileprivate static func system(
+        _ name: String, _ pkgConfig: String, apt: String, brew: String, path: String? = nil
+    ) -> Target {
+        systemLibrary(
+            name: name, path: path, pkgConfig: pkgConfig,
+            providers: [.apt([apt]), .brew([brew])])
+    }
+}
+
 let package = Package(
     name: "sheaf",
     // The first versions with `Mutex` and `Atomic`.
@@ -31,78 +42,60 @@ let package = Package(
     ],
     targets: [
         // Floor 0: system libraries.
-        .systemLibrary(
-            name: "CLZ4", pkgConfig: "liblz4",
-            providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-        .systemLibrary(
-            name: "CXXHash", pkgConfig: "libxxhash",
-            providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
-        .systemLibrary(
-            name: "COpenSSL", pkgConfig: "openssl",
-            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-        .systemLibrary(
-            name: "CEdit", pkgConfig: "libedit",
-            providers: [.apt(["libedit-dev"]), .brew(["libedit"])]),
-        .systemLibrary(
-            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd",
-            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+        .system("CLZ4", "liblz4", apt: "liblz4-dev", brew: "lz4"),
+        .system("CXXHash", "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
+        .system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
+        .system("CEdit", "libedit", apt: "libedit-dev", brew: "libedit"),
+        .system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
 
         // Floor 1: bytes.
         .target(
-            name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"], swiftSettings: settings),
+            name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"]),
 
         // Floor 1: threads, conditions and clocks of the operating system.
-        .target(name: "SheafSystem", swiftSettings: settings),
+        .target(name: "SheafSystem"),
 
         // Floor 1: lines that a user types at a terminal, with a history; used by the tool alone.
         .target(
             name: "SheafLineEditor",
-            dependencies: [.target(name: "CEdit", condition: .when(traits: ["LineEditing"]))],
-            swiftSettings: settings),
+            dependencies: [.target(name: "CEdit", condition: .when(traits: ["LineEditing"]))]),
 
         // Floor 1: dates, time zones, LIKE patterns and regular expressions.
-        .target(name: "SheafText", swiftSettings: settings),
+        .target(name: "SheafText"),
 
         // Floor 1: the reference of the query language, for pages and help.
-        .target(name: "SheafReference", swiftSettings: settings),
+        .target(name: "SheafReference"),
 
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
         .target(
-            name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"],
-            swiftSettings: settings),
+            name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"]),
 
         // Floor 2: values, documents that merge, and commits.
         .target(
-            name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"],
-            swiftSettings: settings),
+            name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"]),
 
         // Floor 3: the query language.
         .target(
             name: "SheafQuery",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafSystem", "SheafText"],
-            swiftSettings: settings),
+            dependencies: ["SheafBytes", "SheafDocument", "SheafSystem", "SheafText"]),
 
         // Floor 3: what peers say to each other.
         .target(
-            name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"],
-            swiftSettings: settings),
+            name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"]),
 
         // Floor 3: what peers use to reach each other: the protocol of transports, and one in memory.
         .target(
-            name: "SheafTransport", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"],
-            swiftSettings: settings),
+            name: "SheafTransport", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"]),
 
         // Floor 3: documents over one log: transactions, the catalog, indexes, clocks and sites.
         .target(
             name: "SheafEngine",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"],
-            swiftSettings: settings),
+            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"]),
 
         // Floor 3: the files that documents reference.
         .target(
             name: "SheafAttachments",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"],
-            swiftSettings: settings),
+            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"]),
 
         // Floor 4: statements against the documents of a store.
         .target(
@@ -110,8 +103,7 @@ let package = Package(
             dependencies: [
                 "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery", "SheafStorage",
                 "SheafSystem",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Floor 5: the replicator over the sessions of SheafSync.
         .target(
@@ -119,8 +111,7 @@ let package = Package(
             dependencies: [
                 "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
                 "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem", "SheafTransport",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Floor 5: the public face of a store: transactions, results, observers, differences.
         .target(
@@ -128,8 +119,7 @@ let package = Package(
             dependencies: [
                 "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
                 "SheafStatements", "SheafStorage", "SheafSystem",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Floor 6: the public face of a peer, and all that users of Sheaf import.
         .target(
@@ -138,8 +128,7 @@ let package = Package(
                 "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
                 "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSync",
                 "SheafSystem", "SheafTransport",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Floor 5: peers over TCP.
         .target(
@@ -147,13 +136,11 @@ let package = Package(
             dependencies: [
                 "COpenSSL", "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem",
                 "SheafTransport",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Floor 6: the names of the reference system.
         .target(
-            name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"],
-            swiftSettings: settings),
+            name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"]),
 
         // Floor 6: documents from and to files of other formats.
         .target(
@@ -162,8 +149,7 @@ let package = Package(
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
                 "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
                 "SheafSystem",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Floor 7: a web server for stores and peers, and its page.
         .target(
@@ -173,8 +159,7 @@ let package = Package(
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
                 "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
             ],
-            resources: [.embedInCode("Page")],
-            swiftSettings: settings),
+            resources: [.embedInCode("Page")]),
 
         // Floor 8: the tool.
         .executableTarget(
@@ -184,17 +169,16 @@ let package = Package(
                 "SheafInspector", "SheafLineEditor", "SheafNetwork", "SheafQuery", "SheafReference",
                 "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
                 "SheafTransfer",
-            ],
-            swiftSettings: settings),
+            ]),
 
         // Tests.
         .target(
             name: "SheafTestSupport", dependencies: ["SheafBytes", "SheafStorage", "SheafSystem"],
-            path: "Tests/SheafTestSupport", swiftSettings: settings),
+            path: "Tests/SheafTestSupport"),
         .target(
             name: "SheafSimulator",
             dependencies: ["SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport"],
-            path: "Tests/SheafSimulator", swiftSettings: settings),
+            path: "Tests/SheafSimulator"),
         .executableTarget(
             name: "sheaf-crash",
             dependencies: [
@@ -202,28 +186,27 @@ let package = Package(
                 "SheafEngine", "SheafNetwork", "SheafStatements", "SheafStorage", "SheafStore",
                 "SheafSystem", "SheafTestSupport",
             ],
-            path: "Tests/sheaf-crash", swiftSettings: settings),
+            path: "Tests/sheaf-crash"),
         .testTarget(
-            name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],
-            swiftSettings: settings),
+            name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"]),
         .target(
             name: "SheafDocumentModel",
             dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
-            path: "Tests/SheafDocumentModel", swiftSettings: settings),
+            path: "Tests/SheafDocumentModel"),
         .target(
             name: "SheafDocumentSimulations",
             dependencies: [
                 "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine",
                 "SheafStorage", "SheafTestSupport",
             ],
-            path: "Tests/SheafDocumentSimulations", swiftSettings: settings),
+            path: "Tests/SheafDocumentSimulations"),
         .target(
             name: "SheafConformance",
             dependencies: [
                 "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements",
                 "SheafStorage", "SheafTestSupport",
             ],
-            path: "Tests/SheafConformance", swiftSettings: settings),
+            path: "Tests/SheafConformance"),
         .target(
             name: "SheafQueryModel",
             dependencies: [
@@ -231,32 +214,29 @@ let package = Package(
                 "SheafReference", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
                 "SheafTestSupport", "SheafText",
             ],
-            path: "Tests/SheafQueryModel", swiftSettings: settings),
+            path: "Tests/SheafQueryModel"),
         .target(
             name: "SheafIsolation",
             dependencies: ["SheafDocument", "SheafStatements", "SheafStore", "SheafTestSupport"],
-            path: "Tests/SheafIsolation", swiftSettings: settings),
+            path: "Tests/SheafIsolation"),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: [
                 "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport",
-            ],
-            swiftSettings: settings),
+            ]),
         .testTarget(
             name: "SheafQueryTests",
             dependencies: [
                 "SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport", "SheafText",
-            ],
-            swiftSettings: settings),
+            ]),
         .target(
             name: "SheafSyncModel", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"],
-            path: "Tests/SheafSyncModel", swiftSettings: settings),
+            path: "Tests/SheafSyncModel"),
         .testTarget(
             name: "SheafSyncTests",
             dependencies: [
                 "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
-            ],
-            swiftSettings: settings),
+            ]),
         .target(
             name: "SheafMesh",
             dependencies: [
@@ -264,7 +244,7 @@ let package = Package(
                 "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
                 "SheafSystem", "SheafTestSupport", "SheafTransport",
             ],
-            path: "Tests/SheafMesh", swiftSettings: settings),
+            path: "Tests/SheafMesh"),
         .executableTarget(
             name: "sheaf-check",
             dependencies: [
@@ -272,20 +252,19 @@ let package = Package(
                 "SheafIsolation", "SheafMesh", "SheafQueryModel", "SheafReference",
                 "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
-            path: "Tests/sheaf-check", swiftSettings: settings),
+            path: "Tests/sheaf-check"),
         .testTarget(
             name: "SheafNetworkTests",
             dependencies: [
                 "COpenSSL", "Sheaf", "SheafBytes", "SheafEngine", "SheafNetwork", "SheafStatements",
                 "SheafStorage", "SheafSystem", "SheafTestSupport", "sheaf-network",
-            ],
-            swiftSettings: settings),
+            ]),
         .executableTarget(
             name: "sheaf-network",
             dependencies: [
                 "Sheaf", "SheafNetwork", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
-            path: "Tests/sheaf-network", swiftSettings: settings),
+            path: "Tests/sheaf-network"),
         .testTarget(
             name: "SheafTests",
             dependencies: [
@@ -295,36 +274,31 @@ let package = Package(
                 "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport",
                 "sheaf-check",
             ],
-            exclude: ["Plans"],
-            swiftSettings: settings),
+            exclude: ["Plans"]),
         .testTarget(
             name: "DittoNamesTests",
             dependencies: [
                 "DittoNames", "Sheaf", "SheafEngine", "SheafNetwork", "SheafStatements",
                 "SheafTestSupport",
-            ],
-            swiftSettings: settings),
+            ]),
         .testTarget(
             name: "SheafStorageTests",
             dependencies: [
                 "SheafBytes", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
-            ],
-            swiftSettings: settings),
+            ]),
         .testTarget(
             name: "SheafTransferTests",
             dependencies: [
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
                 "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport",
                 "SheafTransfer",
-            ],
-            swiftSettings: settings),
+            ]),
         .testTarget(
             name: "SheafInspectorTests",
             dependencies: [
                 "Sheaf", "SheafDocument", "SheafInspector", "SheafStatements", "SheafStorage",
                 "SheafStore", "SheafSystem", "SheafTestSupport",
-            ],
-            swiftSettings: settings),
+            ]),
         // They run the tool as it was built, and so depend on it.
         .testTarget(
             name: "SheafToolTests",
@@ -333,8 +307,7 @@ let package = Package(
                 "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
                 "SheafSystem", "SheafTestSupport", "SheafTool",
                 "SheafTransfer",
-            ],
-            swiftSettings: settings),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -342,15 +315,14 @@ let package = Package(
 // The benchmarks need other databases, and so are targets only with this variable.
 if Context.environment["SHEAF_BENCHMARKS"] != nil {
     package.targets += [
-        .systemLibrary(
-            name: "CSQLite", path: "Benchmarks/Sources/CSQLite", pkgConfig: "sqlite3",
-            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-        .systemLibrary(
-            name: "CLMDB", path: "Benchmarks/Sources/CLMDB", pkgConfig: "lmdb",
-            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-        .systemLibrary(
-            name: "CRocksDB", path: "Benchmarks/Sources/CRocksDB", pkgConfig: "rocksdb",
-            providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+        .system(
+            "CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite",
+            path: "Benchmarks/Sources/CSQLite"),
+        .system(
+            "CLMDB", "lmdb", apt: "liblmdb-dev", brew: "lmdb", path: "Benchmarks/Sources/CLMDB"),
+        .system(
+            "CRocksDB", "rocksdb", apt: "librocksdb-dev", brew: "rocksdb",
+            path: "Benchmarks/Sources/CRocksDB"),
         .systemLibrary(
             name: "CLevelDB", path: "Benchmarks/Sources/CLevelDB",
             providers: [.apt(["libleveldb-dev"]), .brew(["leveldb"])]),
@@ -360,13 +332,13 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
         // Rounds, statistics, output and the command line, independent of any database.
         .target(
             name: "BenchHarness", dependencies: ["CBench"],
-            path: "Benchmarks/Sources/BenchHarness", swiftSettings: settings),
+            path: "Benchmarks/Sources/BenchHarness"),
         .testTarget(
             name: "BenchHarnessTests",
             dependencies: [
                 "BenchHarness", "BenchWorkloads", "SheafDocument", "SheafQuery", "SheafTestSupport",
             ],
-            path: "Benchmarks/Tests/BenchHarnessTests", swiftSettings: settings),
+            path: "Benchmarks/Tests/BenchHarnessTests"),
 
         // Stores of keys and bytes: the log and the tree of Sheaf, and four other systems.
         .target(
@@ -375,7 +347,7 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
                 "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite", "SheafBytes",
                 "SheafStorage",
             ],
-            path: "Benchmarks/Sources/BenchStores", swiftSettings: settings),
+            path: "Benchmarks/Sources/BenchStores"),
 
         // The workloads of files, on Sheaf and on SQLite.
         .target(
@@ -384,7 +356,7 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
                 "BenchHarness", "BenchStores", "CSQLite", "Sheaf", "SheafBytes", "SheafDocument",
                 "SheafQuery", "SheafText",
             ],
-            path: "Benchmarks/Sources/BenchWorkloads", swiftSettings: settings),
+            path: "Benchmarks/Sources/BenchWorkloads"),
 
         // The workloads of documents and peers.
         .executableTarget(
@@ -394,7 +366,7 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
                 "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStatements",
                 "SheafStorage", "SheafTransfer",
             ],
-            path: "Benchmarks/Sources/SheafBench", swiftSettings: settings),
+            path: "Benchmarks/Sources/SheafBench"),
 
         // Random statements executed by Sheaf and by SQLite.
         .executableTarget(
@@ -403,8 +375,7 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
                 "BenchHarness", "CSQLite", "Sheaf", "SheafDocument", "SheafQuery",
                 "SheafQueryModel", "SheafTestSupport",
             ],
-            path: "Benchmarks/Sources/SecondOpinion", exclude: ["README.md"],
-            swiftSettings: settings),
+            path: "Benchmarks/Sources/SecondOpinion", exclude: ["README.md"]),
     ]
 }
 
@@ -420,6 +391,10 @@ if Context.environment["SHEAF_FUZZING"] != nil {
             .executableTarget(
                 name: name, dependencies: [.target(name: model)],
                 path: "Tests/Fuzzing/Sources/\(name)",
-                swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
+                swiftSettings: [.unsafeFlags(["-parse-as-library"])]))
     }
+}
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = settings + (target.swiftSettings ?? [])
 }

@@ -126,6 +126,8 @@ class File:
         self.code = code(text)
         self.imports = set(re.findall(IMPORT, self.code, re.M))
         self.code = re.sub(IMPORT, "", self.code, flags=re.M)
+        # The names of conditions are those of package traits.
+        self.code = re.sub(r"^ *#(?:if|elseif) .*$", "", self.code, flags=re.M)
         self.types, self.members, self.own = set(), set(), set()
         self.labels = set(re.findall(r"(\w+): ", " ".join(TUPLES.findall(self.code))))
         self.declare(NAMES.findall(self.code))
@@ -329,7 +331,7 @@ PLANTED_USES = [
     ("let top: Top? = nil", 1), ("let kind = Low.Kind.second", 2), ("low.rise(by: 1)", 1),
     ("_ = callGlobally()", 1), ('let text = "\\(low.rise(by: 1))"', 1), ("x = y.other", 1),
     ("// The Top.", 0), ('let text = "Top"', 0), ('let text = #"\\(low.rise(by: 1))"#', 0),
-    ("/* Top */", 0), ("let rise = 1; f(rise: rise)", 0), ("let other = 2", 0),
+    ("/* Top */", 0), ("#if Top\n#endif", 0), ("let rise = 1; f(rise: rise)", 0), ("let other = 2", 0),
     ("let hidden = Hidden()", 0), ("x.concealed = 1", 0),
     ("private struct Top {}; let top = Top()", 0),
     ("let rise = f; rise(2)", 0), ('let a = """\n  Top\n  """', 0), ("let count = a.count", 0),

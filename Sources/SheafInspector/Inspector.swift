@@ -42,14 +42,15 @@ public final class Inspector: Sendable {
     public static nonisolated(nonsending) func start(
         _ store: Store, port: UInt16 = 0, options: InspectorOptions = InspectorOptions()
     ) async throws -> Inspector {
-        try await start(InspectedStore(store, nil, options), port, options)
+        try await start(InspectedStore(store, nil, isWritable: options.isWritable), port, options)
     }
 
     /// Starts an inspector of a peer and its store; port 0 is any free port.
     public static nonisolated(nonsending) func start(
         _ peer: Peer, port: UInt16 = 0, options: InspectorOptions = InspectorOptions()
     ) async throws -> Inspector {
-        try await start(InspectedStore(peer.store, peer, options), port, options)
+        try await start(
+            InspectedStore(peer.store, peer, isWritable: options.isWritable), port, options)
     }
 
     private static nonisolated(nonsending) func start(

@@ -12,8 +12,8 @@ struct InspectedStore: Sendable {
     let peer: Peer?
     let isWritable: Bool
 
-    init(_ store: Store, _ peer: Peer?, _ options: InspectorOptions) {
-        (self.store, self.peer, isWritable) = (store, peer, options.isWritable)
+    init(_ store: Store, _ peer: Peer?, isWritable: Bool) {
+        (self.store, self.peer, self.isWritable) = (store, peer, isWritable)
     }
 
     /// The newest commit that statements read.

@@ -81,7 +81,8 @@ struct StatementAnswer {
         rows.bytes += Array("],".utf8)
         let rest = JSONBytes.of([
             "columns": result.columns.map { .array($0.map(Value.string)) } ?? .null,
-            "isTruncated": .bool(isTruncated), "commit": result.commitID.map(Value.integer) ?? .null,
+            "isTruncated": .bool(isTruncated),
+            "commit": result.commitID.map(Value.integer) ?? .null,
             "changedIDs": JSONBytes.visible(
                 .array(Array(result.mutatedDocumentIDs.prefix(Self.greatestLimit)))),
             "milliseconds": .float(Double(nanoseconds / 1_000) / 1_000),

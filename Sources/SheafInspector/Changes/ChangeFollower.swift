@@ -116,7 +116,7 @@ final class ChangeFollower: Sendable {
         for stream in streams { stream.body.end() }
     }
 
-    /// Returns the new clients; nil if the thread must end, because there are none or it is stopped.
+    /// Returns the new clients; nil if there are no clients at all, or the thread is stopped.
     private func next(_ count: Int) -> [Client]? {
         state.withLock { state in
             state.count = count + state.added.count

@@ -93,7 +93,8 @@ enum PercentEncoding {
         while let byte = source.next() {
             switch byte {
             case UInt8(ascii: "%"):
-                guard let high = source.next().flatMap(digit), let low = source.next().flatMap(digit)
+                guard let high = source.next().flatMap(digit),
+                    let low = source.next().flatMap(digit)
                 else { return nil }
                 bytes.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))

@@ -36,7 +36,7 @@ package struct HTTPResponse: Sendable {
     ]
 }
 
-/// What a server does with requests.
+/// The answers of a server to requests.
 package protocol HTTPHandler: Sendable {
     /// Returns the answer to a request whose body need not arrive; nil if it is required.
     ///

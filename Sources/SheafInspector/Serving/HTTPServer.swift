@@ -44,7 +44,9 @@
             port = sheaf_http_port(daemon)
         }
 
-        /// Ends all connections and requests, and blocks until they have ended; must be called once.
+        /// Ends all connections and requests, and blocks until they have ended.
+        ///
+        /// It must be called exactly once.
         package func stop() {
             context.beginStopping()
             MHD_stop_daemon(daemon)

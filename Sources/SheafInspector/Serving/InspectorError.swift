@@ -1,6 +1,6 @@
 /// The error that an inspector cannot start.
 public struct InspectorError: Error, Equatable, CustomStringConvertible, Sendable {
-    /// What was wrong.
+    /// The reason, and what would be right.
     public let message: String
 
     init(_ message: String) {

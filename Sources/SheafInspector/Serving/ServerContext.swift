@@ -1,7 +1,7 @@
 #if Inspector
     import SheafSystem
 
-    /// What the callbacks of a server share.
+    /// The state that the callbacks of a server share.
     final class ServerContext: Sendable {
         private struct State: Sendable {
             /// The running requests, by their number.

@@ -2,7 +2,7 @@
 package struct ServerLimits: Sendable {
     /// Maximum number of connections; further ones wait.
     package var connections = 64
-    /// Time in which a connection must send a complete request, and receive each part of a response.
+    /// Time in which a client must send a complete request, and receive each part of a response.
     package var seconds = 10
     /// Maximum number of bytes of a request line and header.
     package var headerBytes = 32 << 10
