@@ -20,6 +20,11 @@ final class InspectorFixture: Sendable {
         inspector = try await Inspector.start(store, options: options)
     }
 
+    /// Sends requests to a running inspector.
+    init(_ store: Store, _ inspector: Inspector) {
+        (self.store, self.inspector) = (store, inspector)
+    }
+
     var port: UInt16 { inspector.port }
     var host: String { "127.0.0.1:\(port)" }
     var token: String { String(inspector.url.split(separator: "=").last ?? "") }
