@@ -49,8 +49,7 @@ let package = Package(
         .system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
 
         // Floor 1: bytes.
-        .target(
-            name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"]),
+        .target(name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"]),
 
         // Floor 1: threads, conditions and clocks of the operating system.
         .target(name: "SheafSystem"),
@@ -67,12 +66,10 @@ let package = Package(
         .target(name: "SheafReference"),
 
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
-        .target(
-            name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"]),
+        .target(name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"]),
 
         // Floor 2: values, documents that merge, and commits.
-        .target(
-            name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"]),
+        .target(name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"]),
 
         // Floor 3: the query language.
         .target(
@@ -80,8 +77,7 @@ let package = Package(
             dependencies: ["SheafBytes", "SheafDocument", "SheafSystem", "SheafText"]),
 
         // Floor 3: what peers say to each other.
-        .target(
-            name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"]),
+        .target(name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"]),
 
         // Floor 3: what peers use to reach each other: the protocol of transports, and one in memory.
         .target(
@@ -139,8 +135,7 @@ let package = Package(
             ]),
 
         // Floor 6: the names of the reference system.
-        .target(
-            name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"]),
+        .target(name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"]),
 
         // Floor 6: documents from and to files of other formats.
         .target(
@@ -187,8 +182,7 @@ let package = Package(
                 "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-crash"),
-        .testTarget(
-            name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"]),
+        .testTarget(name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"]),
         .target(
             name: "SheafDocumentModel",
             dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
