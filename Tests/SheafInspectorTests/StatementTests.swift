@@ -5,144 +5,148 @@ import SheafStatements
 import SheafStore
 import Testing
 
-/// Statements of an inspector.
-@Suite struct InspectorStatementTests {
-    @Test func `a statement returns its rows, columns and commit`() async throws {
-        let fixture = try await InspectorFixture()
-        try await fixture.store.execute(
-            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'speed': 5}), ({'_id': 'b', 'speed': 7})")
-        let (status, answer) = try fixture.query(
-            "SELECT speed FROM cars WHERE speed > :least", ["arguments": ["least": 5]])
-        #expect(status == 200)
-        #expect(answer["rows"] == [["speed": 7]])
-        #expect(answer["columns"] == ["speed"])
-        #expect(answer["isTruncated"] == false)
-        #expect(answer["commit"] == 1)
-        #expect(try fixture.query("SELECT * FROM cars").1["columns"] == .null)
-        let notes = try fixture.query("SELECT * FROM cars WHERE sped = 1").1["notes"]
-        #expect(notes == ["no document in cars has a field sped; did you mean speed?"])
-        let plan = try fixture.query("EXPLAIN SELECT * FROM cars").1["rows"]
-        guard case .array(let rows)? = plan else { return #expect(Bool(false)) }
-        #expect(!rows.isEmpty)
-        await fixture.inspector.stop()
-    }
-
-    @Test func `rows are limited by number and by length`() async throws {
-        let fixture = try await InspectorFixture()
-        try await fixture.store.transaction { transaction in
-            for number in 0..<1_200 {
-                try await transaction.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
-            }
-            return TransactionCompletion.commit
-        }
-        func count(_ statement: String, _ further: Object = Object()) throws -> (Int, Bool) {
-            let (status, answer) = try fixture.query(statement, further)
-            #expect(status == 200)
-            guard case .array(let rows)? = answer["rows"] else { return (-1, false) }
-            return (rows.count, answer["isTruncated"] == true)
-        }
-        #expect(try count("SELECT * FROM cars") == (1_000, true))
-        #expect(try count("SELECT * FROM cars", ["limit": 5]) == (5, true))
-        #expect(try count("SELECT * FROM cars", ["limit": 0]) == (0, true))
-        #expect(try count("SELECT * FROM cars", ["limit": 1_200]) == (1_200, false))
-        let long = String(repeating: "x", count: 900_000)
-        for number in 0..<12 {
+extension InspectorTests {
+    /// Statements of an inspector.
+    @Suite struct StatementTests {
+        @Test func `a statement returns its rows, columns and commit`() async throws {
+            let fixture = try await InspectorFixture()
             try await fixture.store.execute(
-                "INSERT INTO long DOCUMENTS ({'_id': \(number), 'text': \(long)})")
+                "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'speed': 5}), ({'_id': 'b', 'speed': 7})")
+            let (status, answer) = try fixture.query(
+                "SELECT speed FROM cars WHERE speed > :least", ["arguments": ["least": 5]])
+            #expect(status == 200)
+            #expect(answer["rows"] == [["speed": 7]])
+            #expect(answer["columns"] == ["speed"])
+            #expect(answer["isTruncated"] == false)
+            #expect(answer["commit"] == 1)
+            #expect(try fixture.query("SELECT * FROM cars").1["columns"] == .null)
+            let notes = try fixture.query("SELECT * FROM cars WHERE sped = 1").1["notes"]
+            #expect(notes == ["no document in cars has a field sped; did you mean speed?"])
+            let plan = try fixture.query("EXPLAIN SELECT * FROM cars").1["rows"]
+            guard case .array(let rows)? = plan else { return #expect(Bool(false)) }
+            #expect(!rows.isEmpty)
+            await fixture.inspector.stop()
         }
-        #expect(try count("SELECT * FROM long") == (9, true))
-        try await fixture.store.execute(
-            "INSERT INTO longer DOCUMENTS ({'_id': 1, 'text': \(long + long)})")
-        #expect(try count("SELECT * FROM longer") == (0, true))
-        for limit in ["-1", "10001", "1.5", #""1""#, "null"] {
-            let body = #"{"statement": "SELECT 1 FROM system:dual", "limit": \#(limit)}"#
-            let response = fixture.response("POST", "/query", body: body)
-            #expect(response?.status == 400 && response?.text.contains("'limit'") == true)
-        }
-        await fixture.inspector.stop()
-    }
 
-    @Test func `statements that change anything are refused unless writing is permitted`()
-        async throws
-    {
-        let fixture = try await InspectorFixture()
-        let writable = try await Inspector.start(
-            fixture.store, options: InspectorOptions(isWritable: true))
-        for statement in [
-            "INSERT INTO cars DOCUMENTS ({'_id': 1})", "UPDATE cars SET a = 1",
-            "DELETE FROM cars", "EVICT FROM cars", "PROFILE DELETE FROM cars",
-            "CREATE INDEX i ON cars (a)", "DROP INDEX i ON cars",
-            "ALTER SYSTEM SET dql_strict_mode = true",
-        ] {
-            let (status, answer) = try fixture.query(statement)
-            #expect(status == 403, "\(statement)")
-            #expect(answer["rows"] == nil && answer["error"] != nil)
+        @Test func `rows are limited by number and by length`() async throws {
+            let fixture = try await InspectorFixture()
+            try await fixture.store.transaction { transaction in
+                for number in 0..<1_200 {
+                    try await transaction.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
+                }
+                return TransactionCompletion.commit
+            }
+            func count(_ statement: String, _ further: Object = Object()) throws -> (Int, Bool) {
+                let (status, answer) = try fixture.query(statement, further)
+                #expect(status == 200)
+                guard case .array(let rows)? = answer["rows"] else { return (-1, false) }
+                return (rows.count, answer["isTruncated"] == true)
+            }
+            #expect(try count("SELECT * FROM cars") == (1_000, true))
+            #expect(try count("SELECT * FROM cars", ["limit": 5]) == (5, true))
+            #expect(try count("SELECT * FROM cars", ["limit": 0]) == (0, true))
+            #expect(try count("SELECT * FROM cars", ["limit": 1_200]) == (1_200, false))
+            let long = String(repeating: "x", count: 900_000)
+            for number in 0..<12 {
+                try await fixture.store.execute(
+                    "INSERT INTO long DOCUMENTS ({'_id': \(number), 'text': \(long)})")
+            }
+            #expect(try count("SELECT * FROM long") == (9, true))
+            try await fixture.store.execute(
+                "INSERT INTO longer DOCUMENTS ({'_id': 1, 'text': \(long + long)})")
+            #expect(try count("SELECT * FROM longer") == (0, true))
+            for limit in ["-1", "10001", "1.5", #""1""#, "null"] {
+                let body = #"{"statement": "SELECT 1 FROM system:dual", "limit": \#(limit)}"#
+                let response = fixture.response("POST", "/query", body: body)
+                #expect(response?.status == 400 && response?.text.contains("'limit'") == true)
+            }
+            await fixture.inspector.stop()
         }
-        #expect(try fixture.query("SELECT * FROM cars").1["commit"] == 0)
-        #expect(try fixture.query("SHOW dql_strict_mode").1["rows"] == [["dql_strict_mode": false]])
-        await fixture.inspector.stop()
-        let other = InspectorFixture(fixture.store, writable)
-        let (status, answer) = try other.query("INSERT INTO cars DOCUMENTS ({'_id': 'x'})")
-        #expect(status == 200 && answer["changedIDs"] == ["x"] && answer["commit"] == 1)
-        #expect(try other.query("CREATE INDEX i ON cars (a)").0 == 200)
-        await writable.stop()
-    }
 
-    @Test func `an error has its position in the statement`() async throws {
-        let fixture = try await InspectorFixture()
-        let (status, answer) = try fixture.query("SELECT *\nFROM cars WERE a = 1")
-        guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
-        #expect(status == 400 && error["line"] == 2 && error["column"] == 11)
-        #expect(error["length"] == 4 && error["message"] != nil)
-        #expect(try fixture.query("SELECT * FROM cars WHERE a = :missing").0 == 400)
-        for body in ["", "{", "[]", "{}", #"{"statement": 1}"#, #"{"statment": ""}"#, "\u{0}"] {
-            #expect(fixture.response("POST", "/query", body: body)?.status == 400)
+        @Test func `statements that change anything are refused unless writing is permitted`()
+            async throws
+        {
+            let fixture = try await InspectorFixture()
+            let writable = try await Inspector.start(
+                fixture.store, options: InspectorOptions(isWritable: true))
+            for statement in [
+                "INSERT INTO cars DOCUMENTS ({'_id': 1})", "UPDATE cars SET a = 1",
+                "DELETE FROM cars", "EVICT FROM cars", "PROFILE DELETE FROM cars",
+                "CREATE INDEX i ON cars (a)", "DROP INDEX i ON cars",
+                "ALTER SYSTEM SET dql_strict_mode = true",
+            ] {
+                let (status, answer) = try fixture.query(statement)
+                #expect(status == 403, "\(statement)")
+                #expect(answer["rows"] == nil && answer["error"] != nil)
+            }
+            #expect(try fixture.query("SELECT * FROM cars").1["commit"] == 0)
+            #expect(
+                try fixture.query("SHOW dql_strict_mode").1["rows"] == [["dql_strict_mode": false]])
+            await fixture.inspector.stop()
+            let other = InspectorFixture(fixture.store, writable)
+            let (status, answer) = try other.query("INSERT INTO cars DOCUMENTS ({'_id': 'x'})")
+            #expect(status == 200 && answer["changedIDs"] == ["x"] && answer["commit"] == 1)
+            #expect(try other.query("CREATE INDEX i ON cars (a)").0 == 200)
+            await writable.stop()
         }
-        let deep = String(repeating: "[", count: 100_000)
-        #expect(fixture.response("POST", "/query", body: deep)?.status == 400)
-        await fixture.inspector.stop()
-    }
 
-    @Test func `HTML in values, names and errors stays text in JSON`() async throws {
-        let fixture = try await InspectorFixture()
-        let script = "<script>alert(1)</script>"
-        try await fixture.store.execute(
-            "INSERT INTO `<b>` DOCUMENTS ({'_id': \(script), '</script>': \(script)})")
-        let (status, answer) = try fixture.query("SELECT * FROM `<b>`")
-        #expect(status == 200)
-        #expect(answer["rows"] == [["_id": .string(script), "</script>": .string(script)]])
-        for statement in ["SELECT * FROM `<b>`", "<script>", "SELECT <img src=x> FROM a"] {
-            let body = Value.object(["statement": .string(statement)]).json
-            let response = try #require(fixture.response("POST", "/query", body: body))
-            #expect(response.header["content-type"] == "application/json")
-            #expect(response.header["x-content-type-options"] == "nosniff")
+        @Test func `an error has its position in the statement`() async throws {
+            let fixture = try await InspectorFixture()
+            let (status, answer) = try fixture.query("SELECT *\nFROM cars WERE a = 1")
+            guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
+            #expect(status == 400 && error["line"] == 2 && error["column"] == 11)
+            #expect(error["length"] == 4 && error["message"] != nil)
+            #expect(try fixture.query("SELECT * FROM cars WHERE a = :missing").0 == 400)
+            for body in ["", "{", "[]", "{}", #"{"statement": 1}"#, #"{"statment": ""}"#, "\u{0}"] {
+                #expect(fixture.response("POST", "/query", body: body)?.status == 400)
+            }
+            let deep = String(repeating: "[", count: 100_000)
+            #expect(fixture.response("POST", "/query", body: deep)?.status == 400)
+            await fixture.inspector.stop()
         }
-        let path = try #require(fixture.response("GET", "/<script>alert(1)</script>"))
-        #expect(path.header["content-type"] == "application/json")
-        await fixture.inspector.stop()
-    }
 
-    @Test func `bytes are an object with Base64`() async throws {
-        let fixture = try await InspectorFixture()
-        let bytes = Value.bytes([0, 255, 16])
-        try await fixture.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'b': \(bytes)})")
-        let rows = try fixture.query("SELECT b, [b] AS l FROM cars").1["rows"]
-        let shown: Value = ["$bytes": "AP8Q"]
-        #expect(rows == [["b": shown, "l": [shown]]])
-        await fixture.inspector.stop()
-    }
-
-    @Test func `metrics have valid names and numbers`() async throws {
-        let fixture = try await InspectorFixture()
-        let response = try #require(fixture.response("GET", "/metrics"))
-        #expect(response.header["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
-        let lines = response.text.split(separator: "\n").filter { !$0.hasPrefix("#") }
-        #expect(lines.contains { $0.hasPrefix("sheaf_requests ") })
-        for line in lines {
-            let words = line.split(separator: " ")
-            #expect(words.count == 2 && Double(words[1]) != nil)
-            #expect(words[0].utf8.allSatisfy { $0 == 0x5F || $0 >= 0x61 && $0 <= 0x7A })
+        @Test func `HTML in values, names and errors stays text in JSON`() async throws {
+            let fixture = try await InspectorFixture()
+            let script = "<script>alert(1)</script>"
+            try await fixture.store.execute(
+                "INSERT INTO `<b>` DOCUMENTS ({'_id': \(script), '</script>': \(script)})")
+            let (status, answer) = try fixture.query("SELECT * FROM `<b>`")
+            #expect(status == 200)
+            #expect(answer["rows"] == [["_id": .string(script), "</script>": .string(script)]])
+            for statement in ["SELECT * FROM `<b>`", "<script>", "SELECT <img src=x> FROM a"] {
+                let body = Value.object(["statement": .string(statement)]).json
+                let response = try #require(fixture.response("POST", "/query", body: body))
+                #expect(response.header["content-type"] == "application/json")
+                #expect(response.header["x-content-type-options"] == "nosniff")
+            }
+            let path = try #require(fixture.response("GET", "/<script>alert(1)</script>"))
+            #expect(path.header["content-type"] == "application/json")
+            await fixture.inspector.stop()
         }
-        await fixture.inspector.stop()
+
+        @Test func `bytes are an object with Base64`() async throws {
+            let fixture = try await InspectorFixture()
+            let bytes = Value.bytes([0, 255, 16])
+            try await fixture.store.execute(
+                "INSERT INTO cars DOCUMENTS ({'_id': 1, 'b': \(bytes)})")
+            let rows = try fixture.query("SELECT b, [b] AS l FROM cars").1["rows"]
+            let shown: Value = ["$bytes": "AP8Q"]
+            #expect(rows == [["b": shown, "l": [shown]]])
+            await fixture.inspector.stop()
+        }
+
+        @Test func `metrics have valid names and numbers`() async throws {
+            let fixture = try await InspectorFixture()
+            let response = try #require(fixture.response("GET", "/metrics"))
+            #expect(response.header["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            let lines = response.text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+            #expect(lines.contains { $0.hasPrefix("sheaf_requests ") })
+            for line in lines {
+                let words = line.split(separator: " ")
+                #expect(words.count == 2 && Double(words[1]) != nil)
+                #expect(words[0].utf8.allSatisfy { $0 == 0x5F || $0 >= 0x61 && $0 <= 0x7A })
+            }
+            await fixture.inspector.stop()
+        }
     }
 }

@@ -1,0 +1,149 @@
+import SheafInspector
+import SheafTestSupport
+import Testing
+
+extension InspectorTests {
+    /// Requests that are too large, too slow or no requests at all.
+    @Suite struct LimitTests {
+        @Test func `a body of 1 GiB is refused before it arrives`() async throws {
+            let fixture = try await InspectorFixture()
+            let start =
+                "POST /query HTTP/1.1\r\nHost: \(fixture.host)\r\n"
+                + "Authorization: Bearer \(fixture.token)\r\nContent-Type: application/json\r\n"
+            let declared = RawClient(port: fixture.port)
+            declared.send(start + "Content-Length: \(1 << 30)\r\n\r\n{")
+            #expect(RawResponse(from: declared)?.status == 413)
+            #expect(declared.isAtEnd)
+            let huge = RawClient(port: fixture.port)
+            huge.send(start + "Content-Length: 99999999999999999999\r\n\r\n{")
+            #expect(RawResponse(from: huge)?.status != 200)
+            let chunked = RawClient(port: fixture.port)
+            chunked.send(start + "Transfer-Encoding: chunked\r\n\r\n40000000\r\n{")
+            #expect(RawResponse(from: chunked)?.status == 411)
+            #expect(chunked.isAtEnd)
+            // Without the token, too.
+            let foreign = RawClient(port: fixture.port)
+            foreign.send("POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: \(1 << 30)\r\n\r\n{")
+            #expect(RawResponse(from: foreign)?.status == 403)
+            #expect(foreign.isAtEnd)
+            await fixture.inspector.stop()
+        }
+
+        @Test func `a body of exactly 1 MiB is accepted, and one more byte is not`() async throws {
+            let fixture = try await InspectorFixture()
+            let start = #"{"statement": "SELECT 1 FROM system:dual"#
+            let padding = String(repeating: " ", count: 1 << 20 - start.utf8.count - 2)
+            let body = start + padding + #""}"#
+            #expect(body.utf8.count == 1 << 20)
+            #expect(fixture.response("POST", "/query", body: body)?.status == 200)
+            #expect(fixture.response("POST", "/query", body: body + " ")?.status == 413)
+            await fixture.inspector.stop()
+        }
+
+        @Test func `a header of more than 32 KiB is refused`() async throws {
+            let fixture = try await InspectorFixture()
+            for length in [33 << 10, 60 << 10, 1 << 20] {
+                let client = RawClient(port: fixture.port)
+                client.send(
+                    fixture.request(
+                        "GET", "/about", ["X-Long: " + String(repeating: "x", count: length)])
+                )
+                let status = RawResponse(from: client)?.status
+                #expect(status == 431 || status == 413 || status == nil)
+            }
+            let client = RawClient(port: fixture.port)
+            client.send(fixture.request("GET", "/about?" + String(repeating: "x", count: 1 << 20)))
+            let status = RawResponse(from: client)?.status
+            #expect(status == 414 || status == nil)
+            #expect(fixture.response("GET", "/about")?.status == 200)
+            await fixture.inspector.stop()
+        }
+
+        @Test func `connections that send no complete request are closed for others`() async throws
+        {
+            var options = InspectorOptions()
+            options.limits.seconds = 1
+            options.limits.connections = 16
+            let fixture = try await InspectorFixture(options)
+            let silent = (0..<32).map { _ in RawClient(port: fixture.port) }
+            for (number, client) in silent.enumerated() where number % 2 == 1 {
+                client.send("GET /about HTTP/1.1\r\nHost: ")
+            }
+            #expect(fixture.response("GET", "/about")?.status == 200)
+            for client in silent { #expect(client.isAtEnd) }
+            await fixture.inspector.stop()
+        }
+
+        @Test func `a request that arrives byte by byte does not occupy its connection`()
+            async throws
+        {
+            var options = InspectorOptions()
+            options.limits.seconds = 1
+            let fixture = try await InspectorFixture(options)
+            let client = RawClient(port: fixture.port)
+            client.send("GET /about HTTP/1.1\r\nX: ")
+            // Each byte is sent when another request was answered, so never at once.
+            var count = 0
+            while client.send("x") {
+                #expect(fixture.response("GET", "/about")?.status == 200)
+                count += 1
+            }
+            #expect(count > 0)
+            await fixture.inspector.stop()
+        }
+
+        @Test func `requests on one connection are answered in order`() async throws {
+            let fixture = try await InspectorFixture()
+            let client = RawClient(port: fixture.port)
+            let bodies = (0..<20).map { #"{"statement": "SELECT \#($0) AS n FROM system:dual"}"# }
+            client.send(bodies.map { fixture.request("POST", "/query", body: $0) }.joined())
+            for number in 0..<20 {
+                let response = try #require(RawResponse(from: client))
+                #expect(response.text.hasPrefix(#"{"rows":[{"n":\#(number)}]"#))
+            }
+            await fixture.inspector.stop()
+        }
+
+        @Test func `bytes that are no request close their connection alone`() async throws {
+            var options = InspectorOptions()
+            options.limits.seconds = 1
+            let fixture = try await InspectorFixture(options)
+            let seed: UInt64 = 21
+            print("seed \(seed)")
+            var random = SeededRandom(seed: seed)
+            var clients: [RawClient] = []
+            for start in ["", "GET ", "GET /about HTTP/1.1\r\nHost: \(fixture.host)\r\n", "\0\0"] {
+                for _ in 0..<12 {
+                    let client = RawClient(port: fixture.port)
+                    client.send(Array(start.utf8))
+                    client.send((0..<200).map { _ in UInt8.random(in: 0...255, using: &random) })
+                    client.send("\r\n\r\n")
+                    clients.append(client)
+                }
+            }
+            #expect(fixture.response("GET", "/about")?.status == 200)
+            for client in clients { #expect(RawResponse(from: client)?.status != 200) }
+            await fixture.inspector.stop()
+        }
+
+        @Test func `refused requests need at most 64 MiB of memory`() async throws {
+            let fixture = try await InspectorFixture()
+            #expect(fixture.response("GET", "/about")?.status == 200)
+            let before = ProcessMemory.kibibytes("VmRSS")
+            ProcessMemory.forgetPeak()
+            let part = [UInt8](repeating: 0x20, count: 1 << 20)
+            for header in ["Content-Length: \(1 << 30)", "Transfer-Encoding: chunked"] {
+                for _ in 0..<4 {
+                    let client = RawClient(port: fixture.port)
+                    client.send(
+                        "POST /query HTTP/1.1\r\nHost: \(fixture.host)\r\n\(header)\r\n"
+                            + "Content-Type: application/json\r\n\r\n")
+                    var sent = 0
+                    while sent < 64, client.send(part) { sent += 1 }
+                }
+            }
+            #expect(ProcessMemory.kibibytes("VmHWM") - before < 64 << 10)
+            await fixture.inspector.stop()
+        }
+    }
+}
