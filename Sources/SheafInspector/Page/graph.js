@@ -1,0 +1,84 @@
+// The mesh as a picture: this peer in the center, others on rings by their distance.
+
+import { s } from "./dom.js";
+import { bytes, count, cut } from "./format.js";
+
+const WIDTH = 560;
+const HEIGHT = 380;
+const CENTER = { x: WIDTH / 2, y: HEIGHT / 2 - 6 };
+
+/** Draws peers and connections; a chosen peer is passed to `choose`. */
+export function meshPicture({ peers, connections }, states, choose) {
+  const at = positions(peers, connections);
+  return s("svg.mesh", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `${peers.length} peers and ${connections.length} connections` },
+    connections.filter((one) => at.has(one.peer1) && at.has(one.peer2)).map((one, index, all) => connectionLine(one, at, siblings(one, all))),
+    peers.map((peer) => peerNode(peer, at.get(peer.key), states.get(peer.key), choose)));
+}
+
+/** Connections between the same two peers are drawn beside each other. */
+function siblings(one, all) {
+  const same = all.filter((other) => pair(other) === pair(one));
+  return same.indexOf(one) - (same.length - 1) / 2;
+}
+
+function pair({ peer1, peer2 }) {
+  return [peer1, peer2].sort().join();
+}
+
+function positions(peers, connections) {
+  const rings = new Map();
+  for (const peer of peers) {
+    const ring = peer.isLocal ? 0 : Math.min(3, peer.distance ?? 3);
+    rings.set(ring, [...(rings.get(ring) ?? []), peer]);
+  }
+  const outer = Math.max(1, ...rings.keys());
+  const at = new Map();
+  for (const ring of [...rings.keys()].sort()) placeRing(rings.get(ring), ring / outer, at, connections);
+  return at;
+}
+
+/** Places the peers of a ring in the order of their neighbors, so that few lines cross. */
+function placeRing(ring, radius, at, connections) {
+  const angles = new Map(ring.map((peer) => [peer.key, neighborAngle(peer, at, connections)]));
+  const sorted = ring.toSorted((a, b) => (angles.get(a.key) ?? 9) - (angles.get(b.key) ?? 9) || (a.key < b.key ? -1 : 1));
+  const known = angles.get(sorted[0].key);
+  const start = known ?? -Math.PI / 2 + (ring.length === 2 ? -Math.PI / 2 : 0);
+  sorted.forEach((peer, index) => {
+    const angle = start + (index / sorted.length) * 2 * Math.PI;
+    at.set(peer.key, { angle, radius, x: CENTER.x + Math.cos(angle) * radius * (WIDTH / 2 - 90), y: CENTER.y + Math.sin(angle) * radius * (HEIGHT / 2 - 56) });
+  });
+}
+
+function neighborAngle(peer, at, connections) {
+  const neighbor = connections.map((one) => (one.peer1 === peer.key ? one.peer2 : one.peer2 === peer.key ? one.peer1 : null))
+    .find((key) => key !== null && at.get(key)?.radius > 0);
+  return neighbor === undefined ? null : at.get(neighbor).angle;
+}
+
+function connectionLine(one, at, offset) {
+  const [a, b] = [at.get(one.peer1), at.get(one.peer2)];
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const [dx, dy] = [(-(b.y - a.y) / length) * offset * 26, ((b.x - a.x) / length) * offset * 26];
+  const middle = { x: (a.x + b.x) / 2 + dx, y: (a.y + b.y) / 2 + dy };
+  const control = { x: (a.x + b.x) / 2 + dx * 2, y: (a.y + b.y) / 2 + dy * 2 };
+  const total = (one.sent ?? 0) + (one.received ?? 0);
+  const width = 1.5 + Math.min(5, Math.log10(1 + total / 1000));
+  const label = [one.kind, total > 0 ? bytes(total) : null].filter(Boolean).join(" · ");
+  return s("g.connection", {},
+    s("path", { d: `M${a.x} ${a.y}Q${control.x} ${control.y} ${b.x} ${b.y}`, "stroke-width": width }, s("title", {}, label)),
+    s("text.halo", { x: middle.x, y: middle.y + 4, "text-anchor": "middle" }, label));
+}
+
+function peerNode(peer, { x, y }, state, choose) {
+  const kind = peer.isLocal ? "local" : peer.distance === null || !peer.isConnected ? "away" : state?.lag > 0 ? "lagging" : "current";
+  const pick = (event) => (event.type === "click" || event.key === "Enter") && !peer.isLocal && choose(peer.key);
+  const lag = peer.isLocal ? "this peer" : kind === "away" ? "not connected" : state?.lag > 0 ? `${count(state.lag)} commits late` : state?.lag === 0 ? "up to date" : "";
+  return s("g.peer", {
+    class: kind, transform: `translate(${x} ${y})`, onclick: pick, onkeydown: pick,
+    tabindex: peer.isLocal ? null : "0", role: peer.isLocal ? "img" : "button", "aria-label": `${peer.name}, ${lag}`,
+  },
+    peer.isServer ? s("rect", { x: -14, y: -14, width: 28, height: 28, rx: 5 }) : s("circle", { r: 14 }),
+    s("text.halo.peer-name", { y: 31, "text-anchor": "middle" }, cut(peer.name, 22)),
+    s("text.halo.peer-lag", { y: 46, "text-anchor": "middle" }, lag),
+    s("title", {}, `${peer.name}\n${peer.key}`));
+}

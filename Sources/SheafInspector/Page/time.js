@@ -1,0 +1,126 @@
+// The page Time: a slider over the commits of the log, and the store as it was after one of them.
+
+import { rowsOf } from "./api.js";
+import { onCommit } from "./changes.js";
+import { commitChanges } from "./commit.js";
+import { debounce, fill, h, throttle } from "./dom.js";
+import { bytes, count, counted, fullTime, time } from "./format.js";
+import { earlierState } from "./past.js";
+import { empty, errorNote, fact, heading, loading, siteText } from "./parts.js";
+import { go } from "./router.js";
+import { commitStrip } from "./strip.js";
+
+const MAXIMUM_COMMITS = 10000;
+const READ_AFTER_MILLISECONDS = 120;
+
+export function mount(root, context) {
+  const page = new TimePage(root, context);
+  return (route) => page.follow(route);
+}
+
+class TimePage {
+  commits = [];
+  chosen = null;
+  route = { parts: [], values: new URLSearchParams() };
+
+  constructor(root, context) {
+    this.context = context;
+    this.body = h("div", {}, loading());
+    fill(root, heading("Time"), this.body);
+    this.readLater = debounce(READ_AFTER_MILLISECONDS, () => this.showParts());
+    this.build();
+    this.read();
+    onCommit(context.signal, throttle(500, () => this.read()));
+  }
+
+  build() {
+    this.strip = h("div.strip-frame");
+    this.slider = h("input.slider", { type: "range", min: "0", value: "0", step: "1", "aria-label": "Commit", oninput: () => this.choose(Number(this.slider.value)) });
+    this.facts = h("dl.facts-row");
+    this.changes = h("div");
+    this.state = h("div");
+    const step = (text, title, move) => h("button", { type: "button", title, "aria-label": title, onclick: () => this.choose(move(Number(this.slider.value))) }, text);
+    this.controls = h("div.stepper", {},
+      step("⏮", "Oldest commit", () => 0), step("◀", "Previous commit", (at) => at - 1),
+      step("▶", "Next commit", (at) => at + 1), step("⏭", "Newest commit", () => this.commits.length - 1));
+    this.content = [h("div.card.time-head", {}, this.strip, this.slider, h("div.time-line", {}, this.controls, this.facts)),
+      h("div.columns", {}, h("section.card", {}, h("h2", {}, "Changes of this commit"), this.changes),
+        h("section.card", {}, h("h2", {}, "The store after this commit"), this.state))];
+  }
+
+  /** Reads the commits; with each later one, only those that are new. */
+  async read() {
+    const last = this.commits.at(-1)?.commit ?? -1;
+    try {
+      const rows = await rowsOf(`SELECT * FROM system:log WHERE commit > ${last} ORDER BY commit DESC LIMIT ${MAXIMUM_COMMITS}`,
+        {}, { limit: MAXIMUM_COMMITS, signal: this.context.signal });
+      const known = this.commits.at(-1)?.commit ?? -1;
+      const news = rows.reverse().filter((row) => row.commit > known);
+      this.commits = [...this.commits, ...news].slice(-MAXIMUM_COMMITS);
+      if (this.commits.length === 0) return fill(this.body, empty("The log has no commits", "The first statement that writes makes the first commit."));
+      if (!this.slider.isConnected) fill(this.body, this.content);
+      this.draw();
+    } catch (error) {
+      if (error.name !== "AbortError") fill(this.body, errorNote(error));
+    }
+  }
+
+  follow(route) {
+    this.route = route;
+    if (this.commits.length > 0) this.draw();
+  }
+
+  /** The index of the commit of the route, or of the newest one. */
+  get index() {
+    const wanted = this.route.parts[0];
+    if (wanted === undefined) return this.commits.length - 1;
+    const at = this.commits.findIndex((row) => row.commit >= Number(wanted));
+    return at < 0 ? this.commits.length - 1 : at;
+  }
+
+  choose(index) {
+    const at = Math.max(0, Math.min(this.commits.length - 1, index));
+    const parts = at === this.commits.length - 1 ? ["time"] : ["time", String(this.commits[at].commit)];
+    this.route = { ...this.route, parts: parts.slice(1) };
+    go(parts, Object.fromEntries(this.route.values), { replace: true });
+    this.draw();
+  }
+
+  draw() {
+    const row = this.commits[this.index];
+    this.slider.max = String(this.commits.length - 1);
+    this.slider.value = String(this.index);
+    this.slider.setAttribute("aria-valuetext", `commit ${row.commit} at ${time(row.time)}, ${bytes(row.bytes)}`);
+    fill(this.strip, commitStrip(this.commits, this.index, (index) => this.choose(index)));
+    fill(this.facts, commitFacts(row));
+    const key = `${row.commit}?${this.route.values}`;
+    if (key === this.key) return;
+    this.key = key;
+    this.chosen = row.commit;
+    this.readLater();
+  }
+
+  async showParts() {
+    const values = this.route.values;
+    const keep = (changed) => {
+      const next = { ...Object.fromEntries(values), ...changed };
+      this.route = { ...this.route, values: new URLSearchParams(next) };
+      this.key = `${this.chosen}?${this.route.values}`;
+      go(["time", ...this.route.parts], next, { replace: true });
+    };
+    this.partStop?.abort();
+    this.partStop = new AbortController();
+    this.context.signal.addEventListener("abort", () => this.partStop.abort());
+    const context = { ...this.context, signal: this.partStop.signal };
+    commitChanges(this.changes, this.chosen, context);
+    earlierState(this.state, this.chosen, { ...context, values, keep });
+  }
+}
+
+function commitFacts(row) {
+  return [
+    fact("commit", count(row.commit)), fact("time", time(row.time), fullTime(row.time)), fact("size", bytes(row.bytes)),
+    fact("documents", count(row.documents), counted(row.operations, "operation")),
+    fact("site", [siteText(row.site), row.isLocal === false ? " received" : ""]),
+  ];
+}
