@@ -79,7 +79,7 @@ function drawStatus() {
     h("span.connection", { class: state }, h("span.dot"), words[state]),
     h("span.commit", { title: "the newest commit" }, store.commit === null ? "" : `commit ${count(store.commit)}`),
     h("span.access", {}, store.isWritable ? "writable" : "read-only"),
-    h("button.quiet.theme", { type: "button", onclick: switchTheme, title: "light, dark or as the system" }, restoreTheme()));
+    h("button.quiet.theme", { type: "button", onclick: switchTheme, title: "light, dark or as the system" }, `theme: ${restoreTheme()}`));
 }
 
 function switchTheme() {

@@ -11,7 +11,7 @@ const MAXIMUM = 200;
 
 export function mount(root, context) {
   const total = h("span.muted", { role: "status" });
-  const body = h("div", {}, loading());
+  const body = h("div.stack", {}, loading());
   fill(root, heading("Conflicts", total), body);
   const read = async () => {
     try {

@@ -81,7 +81,7 @@ function absent(history) {
 function documentTabs(body, document, history, key) {
   const part = h("div", {});
   const views = {
-    Fields: () => valueTree(document, { label: "Fields", note: (path) => blameText(path, history) }),
+    Fields: () => valueTree(document, { label: "Fields", note: history.length > 0 ? (path) => blameText(path, history) : null }),
     JSON: () => jsonView(document),
     History: () => historyList(history, key),
   };

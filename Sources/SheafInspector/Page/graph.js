@@ -4,8 +4,10 @@ import { s } from "./dom.js";
 import { bytes, count, cut } from "./format.js";
 
 const WIDTH = 560;
-const HEIGHT = 380;
-const CENTER = { x: WIDTH / 2, y: HEIGHT / 2 - 6 };
+const HEIGHT = 400;
+const CENTER = { x: WIDTH / 2, y: HEIGHT / 2 - 16 };
+// The first peer stands at the upper right, so that two of them use the height as well.
+const FIRST_ANGLE = -Math.PI / 5;
 
 /** Draws peers and connections; a chosen peer is passed to `choose`. */
 export function meshPicture({ peers, connections }, states, choose) {
@@ -27,25 +29,31 @@ function pair({ peer1, peer2 }) {
 
 function positions(peers, connections) {
   const rings = new Map();
-  for (const peer of peers) {
-    const ring = peer.isLocal ? 0 : Math.min(3, peer.distance ?? 3);
+  const away = peers.filter((peer) => !peer.isLocal && isAway(peer));
+  for (const peer of peers.filter((one) => !away.includes(one))) {
+    const ring = peer.isLocal ? 0 : Math.min(3, peer.distance);
     rings.set(ring, [...(rings.get(ring) ?? []), peer]);
   }
   const outer = Math.max(1, ...rings.keys());
   const at = new Map();
   for (const ring of [...rings.keys()].sort()) placeRing(rings.get(ring), ring / outer, at, connections);
+  // Peers without a connection stand in a row beneath the others.
+  away.forEach((peer, index) => at.set(peer.key, { x: 70 + index * 110, y: HEIGHT - 56, radius: 1, angle: 0 }));
   return at;
+}
+
+function isAway(peer) {
+  return peer.distance === null || !peer.isConnected;
 }
 
 /** Places the peers of a ring in the order of their neighbors, so that few lines cross. */
 function placeRing(ring, radius, at, connections) {
   const angles = new Map(ring.map((peer) => [peer.key, neighborAngle(peer, at, connections)]));
   const sorted = ring.toSorted((a, b) => (angles.get(a.key) ?? 9) - (angles.get(b.key) ?? 9) || (a.key < b.key ? -1 : 1));
-  const known = angles.get(sorted[0].key);
-  const start = known ?? -Math.PI / 2 + (ring.length === 2 ? -Math.PI / 2 : 0);
+  const start = angles.get(sorted[0].key) ?? FIRST_ANGLE;
   sorted.forEach((peer, index) => {
     const angle = start + (index / sorted.length) * 2 * Math.PI;
-    at.set(peer.key, { angle, radius, x: CENTER.x + Math.cos(angle) * radius * (WIDTH / 2 - 90), y: CENTER.y + Math.sin(angle) * radius * (HEIGHT / 2 - 56) });
+    at.set(peer.key, { angle, radius, x: CENTER.x + Math.cos(angle) * radius * (WIDTH / 2 - 80), y: CENTER.y + Math.sin(angle) * radius * (HEIGHT / 2 - 66) });
   });
 }
 
@@ -70,7 +78,7 @@ function connectionLine(one, at, offset) {
 }
 
 function peerNode(peer, { x, y }, state, choose) {
-  const kind = peer.isLocal ? "local" : peer.distance === null || !peer.isConnected ? "away" : state?.lag > 0 ? "lagging" : "current";
+  const kind = peer.isLocal ? "local" : isAway(peer) ? "away" : state?.lag > 0 ? "lagging" : "current";
   const pick = (event) => (event.type === "click" || event.key === "Enter") && !peer.isLocal && choose(peer.key);
   const lag = peer.isLocal ? "this peer" : kind === "away" ? "not connected" : state?.lag > 0 ? `${count(state.lag)} commits late` : state?.lag === 0 ? "up to date" : "";
   return s("g.peer", {

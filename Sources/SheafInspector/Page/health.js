@@ -3,12 +3,12 @@
 import { rowsOf } from "./api.js";
 import { sparkline } from "./chart.js";
 import { fill, h } from "./dom.js";
-import { bytes, count, nanoseconds, percent, short } from "./format.js";
+import { bytes, count, counted, nanoseconds, percent, short } from "./format.js";
 import { stringify, toNumber } from "./json.js";
 import { empty, errorNote, heading, loading, section } from "./parts.js";
 import { warningsOf } from "./warnings.js";
 
-const SAMPLE_MILLISECONDS = 2000;
+const SAMPLE_MILLISECONDS = 1000;
 const MAXIMUM_SAMPLES = 150;
 // Samples outlive a visit of another page.
 const samples = new Map();
@@ -46,11 +46,11 @@ function draw(parts, state) {
   for (const row of [...state.health, ...state.metrics]) keep(row);
   const found = warningsOf(state, samples);
   fill(parts.warnings, found.length === 0 ? h("p.note.good", {}, "No warnings.")
-    : found.map(({ title, text }) => h("div.note.bad", {}, h("p.strong", {}, title), h("p", {}, text))));
+    : found.map(({ title, text }) => h("div.note.warn", {}, h("p.strong", {}, title), h("p", {}, text))));
   fill(parts.health, state.health.length === 0 ? empty("No values") : state.health.map((row) => tile(row, false)));
   fill(parts.metrics, state.metrics.map((row) => tile(row, true)));
   const longest = Math.max(0, ...[...samples.values()].map((values) => values.length));
-  parts.span.textContent = `${count(longest)} samples, one each ${SAMPLE_MILLISECONDS / 1000} s`;
+  parts.span.textContent = `${counted(longest, "sample")}, one each second`;
 }
 
 function keep({ name, value }) {
@@ -71,7 +71,9 @@ function tile({ name, value, description }, isCounter) {
 }
 
 function words(name) {
-  return String(name).replaceAll("_", " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  const text = String(name).replaceAll("_", " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  // The value has the unit.
+  return text.replace(/(.) (bytes|(micro|nano|milli)?seconds)$/, "$1");
 }
 
 /** A value in the unit that its name ends with. */

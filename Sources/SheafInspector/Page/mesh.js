@@ -174,7 +174,7 @@ function peerTable(mesh, states) {
   };
   const kinds = (peer) => [...new Set(mesh.connections.filter((one) => one.peer1 === peer.key || one.peer2 === peer.key).map(({ kind }) => kind))].join(", ") || "none";
   return plainTable([
-    ["peer", (peer) => [h("span.strong", {}, peer.name), peer.isLocal && h("span.chip", {}, "this peer")]],
+    ["peer", (peer) => [h("span.strong", {}, peer.name), peer.isLocal && h("span.chip.after", {}, "this peer")]],
     ["key", (peer) => h("code", { title: peer.key }, shortKey(peer.key))],
     ["transport", kinds],
     ["sent", (peer) => bytesOf(peer, "sent"), "number"],

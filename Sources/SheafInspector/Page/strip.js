@@ -38,7 +38,7 @@ function grouped(commits, group) {
     const numbers = part.length > 1 ? `commits ${count(part[0].commit)} to ${count(part.at(-1).commit)}` : `commit ${count(part[0].commit)}`;
     bars.push({
       title: numbers, size: part.reduce((sum, row) => sum + (toNumber(row.bytes) ?? 0), 0),
-      isLocal: part.some((row) => row.isLocal !== false),
+      isLocal: part.filter((row) => row.isLocal !== false).length * 2 >= part.length,
     });
   }
   return bars;

@@ -2,6 +2,7 @@
 
 import { fill, freshID, h } from "./dom.js";
 import { count } from "./format.js";
+import { toNumber } from "./json.js";
 import { valueText } from "./parts.js";
 
 const ROW_PIXELS = 30;
@@ -59,8 +60,9 @@ class VirtualTable {
     this.body.style.height = `${pixels}px`;
     const widths = this.source.columns.map(({ width }) => `${width ?? 140}px`).join(" ");
     this.view.style.setProperty("--columns", widths);
-    fill(this.head, this.source.columns.map(({ name }) =>
-      h("div.vcell", { role: "columnheader", title: name }, name)));
+    this.view.style.setProperty("--rows", Math.min(this.source.count, 1000));
+    fill(this.head, this.source.columns.map(({ name, kind }) =>
+      h("div.vcell", { role: "columnheader", class: kind, title: name }, name)));
     this.draw();
   }
 
@@ -97,8 +99,8 @@ class VirtualTable {
       onclick: () => { this.selected = index; this.mark(); if (row) this.open?.(row, index); },
     };
     if (!row) return h("div.vrow.absent", attributes, h("div.vcell", { role: "gridcell" }, "…"));
-    return h("div.vrow", attributes, this.source.columns.map(({ name, cell }) =>
-      h("div.vcell", { role: "gridcell" }, cell ? cell(row, index) : valueText(row[name]))));
+    return h("div.vrow", attributes, this.source.columns.map(({ name, cell, kind }) =>
+      h("div.vcell", { role: "gridcell", class: kind }, cell ? cell(row, index) : valueText(row[name]))));
   }
 
   rowAt(index) {
@@ -190,7 +192,14 @@ class VirtualTable {
 export function columnsFor(names, rows, cells = {}) {
   const lengths = (name) => rows.slice(0, 30).map((row) => valueText(row[name], 40).textContent.length);
   return names.map((name) => ({
-    name, cell: cells[name],
-    width: Math.round(Math.min(300, Math.max(72, 24 + 7.4 * Math.max(name.length, ...lengths(name))))),
+    // A field may be named `constructor`.
+    name, cell: Object.hasOwn(cells, name) ? cells[name] : null,
+    kind: isNumeric(rows, name) ? "number" : "",
+    width: Math.round(Math.min(300, Math.max(72, 25 + 7.7 * Math.max(name.length, ...lengths(name))))),
   }));
+}
+
+function isNumeric(rows, name) {
+  const values = rows.map((row) => row[name]).filter((value) => value !== undefined && value !== null);
+  return values.length > 0 && values.every((value) => toNumber(value) !== null);
 }

@@ -3,7 +3,7 @@
 import { rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
 import { commitChanges } from "./commit.js";
-import { debounce, fill, h, throttle } from "./dom.js";
+import { debounce, fill, h, s, throttle } from "./dom.js";
 import { bytes, count, counted, fullTime, time } from "./format.js";
 import { earlierState } from "./past.js";
 import { empty, errorNote, fact, heading, loading, siteText } from "./parts.js";
@@ -25,7 +25,7 @@ class TimePage {
 
   constructor(root, context) {
     this.context = context;
-    this.body = h("div", {}, loading());
+    this.body = h("div.stack", {}, loading());
     fill(root, heading("Time"), this.body);
     this.readLater = debounce(READ_AFTER_MILLISECONDS, () => this.showParts());
     this.build();
@@ -39,10 +39,11 @@ class TimePage {
     this.facts = h("dl.facts-row");
     this.changes = h("div");
     this.state = h("div");
-    const step = (text, title, move) => h("button", { type: "button", title, "aria-label": title, onclick: () => this.choose(move(Number(this.slider.value))) }, text);
+    const step = (shape, title, move) => h("button", { type: "button", title, "aria-label": title, onclick: () => this.choose(move(Number(this.slider.value))) },
+      s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: shape })));
     this.controls = h("div.stepper", {},
-      step("⏮", "Oldest commit", () => 0), step("◀", "Previous commit", (at) => at - 1),
-      step("▶", "Next commit", (at) => at + 1), step("⏭", "Newest commit", () => this.commits.length - 1));
+      step("M4 3h2v10H4zM13 3v10L7 8z", "Oldest commit", () => 0), step("M11 3v10L5 8z", "Previous commit", (at) => at - 1),
+      step("M5 3v10l6-5z", "Next commit", (at) => at + 1), step("M10 3h2v10h-2zM3 3v10l6-5z", "Newest commit", () => this.commits.length - 1));
     this.content = [h("div.card.time-head", {}, this.strip, this.slider, h("div.time-line", {}, this.controls, this.facts)),
       h("div.columns", {}, h("section.card", {}, h("h2", {}, "Changes of this commit"), this.changes),
         h("section.card", {}, h("h2", {}, "The store after this commit"), this.state))];
