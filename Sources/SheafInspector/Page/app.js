@@ -79,7 +79,12 @@ function drawStatus() {
     h("span.connection", { class: state }, h("span.dot"), words[state]),
     h("span.commit", { title: "the newest commit" }, store.commit === null ? "" : `commit ${count(store.commit)}`),
     h("span.access", {}, store.isWritable ? "writable" : "read-only"),
-    h("button.quiet.theme", { type: "button", onclick: switchTheme, title: "light, dark or as the system" }, `theme: ${restoreTheme()}`));
+    h("button.quiet.theme", { type: "button", onclick: switchTheme, title: "light, dark or as the system" }, themeLabel()));
+}
+
+function themeLabel() {
+  const shape = "M12 3a9 9 0 1 0 .01 0M12 3v18a9 9 0 0 0 0-18";
+  return [s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: shape })), h("span", {}, `theme: ${restoreTheme()}`)];
 }
 
 function switchTheme() {

@@ -1,9 +1,10 @@
 // Charts as SVG: bars by label, and lines over time.
 
 import { h, s } from "./dom.js";
-import { count, cut, short, time } from "./format.js";
+import { count, cut, day, short, time } from "./format.js";
 
-const WIDTH = 720;
+const NARROWEST = 300;
+const DAY_MILLISECONDS = 86_400_000;
 const MAXIMUM_BARS = 60;
 
 /** Bars with their labels on the left, so that long labels are readable. */
@@ -21,15 +22,15 @@ export function barChart(points, name) {
 }
 
 /** Lines over a common axis; `series` are `{ name, points: [{ x, y }] }`. */
-export function lineChart(series, { isTime = false, height = 260, zero = true } = {}) {
+export function lineChart(series, { isTime = false, width = 720, height = 260, zero = true } = {}) {
   const points = series.flatMap((one) => one.points);
-  const box = { left: 56, right: 12, top: 10, bottom: 26, height };
-  const scaleX = scale(points.map(({ x }) => x), box.left, WIDTH - box.right, false);
+  const box = { left: 56, top: 10, bottom: 26, height, end: Math.max(NARROWEST, width) - 12 };
+  const scaleX = scale(points.map(({ x }) => x), box.left, box.end, false);
   const scaleY = scale(points.map(({ y }) => y), height - box.bottom, box.top, zero);
   return h("figure", {},
     series.length > 1 || series[0].name ? h("figcaption", {}, series.map((one, index) =>
       h("span.legend", { class: `line-${index}` }, h("span.dot"), one.name))) : null,
-    s("svg.lines", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": describe(series) },
+    s("svg.lines", { viewBox: `0 0 ${box.end + 12} ${height}`, role: "img", "aria-label": describe(series) },
       axisY(scaleY, box), axisX(scaleX, box, isTime), series.map((one, index) => line(one.points, scaleX, scaleY, index))));
 }
 
@@ -53,7 +54,7 @@ function scale(values, from, to, includesZero) {
 function steps({ low, high }, parts) {
   const rough = (high - low) / parts;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const all = [];
   for (let value = Math.ceil(low / step) * step; value <= high + step / 1e6; value += step) all.push(value);
   return all;
@@ -61,16 +62,19 @@ function steps({ low, high }, parts) {
 
 function axisY(scaleY, box) {
   return steps(scaleY, Math.max(2, Math.round(box.height / 60))).map((value) => s("g", {},
-    s("line.grid", { x1: box.left, x2: WIDTH - box.right, y1: scaleY.at(value), y2: scaleY.at(value) }),
+    s("line.grid", { x1: box.left, x2: box.end, y1: scaleY.at(value), y2: scaleY.at(value) }),
     s("text", { x: box.left - 6, y: scaleY.at(value) + 4, "text-anchor": "end" }, short(value))));
 }
 
 function axisX(scaleX, box, isTime) {
-  const values = isTime ? [0, 1, 2, 3].map((part) => scaleX.low + ((scaleX.high - scaleX.low) * part) / 3) : steps(scaleX, 6);
+  const parts = Math.max(1, Math.min(5, Math.floor(box.end / 150)));
+  const values = isTime ? Array.from({ length: parts + 1 }, (_, part) => scaleX.low + ((scaleX.high - scaleX.low) * part) / parts)
+    : steps(scaleX, parts + 1);
+  const text = (value) => (!isTime ? short(value) : scaleX.high - scaleX.low > 3 * DAY_MILLISECONDS ? day(value) : time(value));
   return values.map((value, index) => s("text", {
     x: scaleX.at(value), y: box.height - 6,
     "text-anchor": index === 0 ? "start" : index === values.length - 1 ? "end" : "middle",
-  }, isTime ? time(value) : short(value)));
+  }, text(value)));
 }
 
 function line(points, scaleX, scaleY, index) {

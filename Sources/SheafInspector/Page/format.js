@@ -74,6 +74,12 @@ export function fullTime(value) {
   return moment(value)?.toISOString() ?? "";
 }
 
+/** Returns the day of a time. */
+export function day(value) {
+  const date = moment(value);
+  return date ? isoDay(date) : "–";
+}
+
 function isoDay(date) {
   const two = (number) => String(number).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

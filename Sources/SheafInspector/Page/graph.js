@@ -3,16 +3,20 @@
 import { s } from "./dom.js";
 import { bytes, count, cut } from "./format.js";
 
-const WIDTH = 560;
-const HEIGHT = 400;
-const CENTER = { x: WIDTH / 2, y: HEIGHT / 2 - 16 };
+const NARROWEST = 320;
+const WIDEST = 680;
+const HEIGHT = 380;
+const MIDDLE = HEIGHT / 2 - 16;
 // The first peer stands at the upper right, so that two of them use the height as well.
-const FIRST_ANGLE = -Math.PI / 5;
+const FIRST_ANGLE = -Math.PI / 7;
+// A peer after a neighbor stands beside their line, so that its name does not cover the connection.
+const BEND = 0.5;
 
-/** Draws peers and connections; a chosen peer is passed to `choose`. */
-export function meshPicture({ peers, connections }, states, choose) {
-  const at = positions(peers, connections);
-  return s("svg.mesh", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `${peers.length} peers and ${connections.length} connections` },
+/** Draws peers and connections for an area of `space` pixels; a chosen peer is passed to `choose`. */
+export function meshPicture({ peers, connections }, states, space, choose) {
+  const width = Math.max(NARROWEST, Math.min(WIDEST, space));
+  const at = positions(peers, connections, width);
+  return s("svg.mesh", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": `${peers.length} peers and ${connections.length} connections` },
     connections.filter((one) => at.has(one.peer1) && at.has(one.peer2)).map((one, index, all) => connectionLine(one, at, siblings(one, all))),
     peers.map((peer) => peerNode(peer, at.get(peer.key), states.get(peer.key), choose)));
 }
@@ -27,7 +31,7 @@ function pair({ peer1, peer2 }) {
   return [peer1, peer2].sort().join();
 }
 
-function positions(peers, connections) {
+function positions(peers, connections, width) {
   const rings = new Map();
   const away = peers.filter((peer) => !peer.isLocal && isAway(peer));
   for (const peer of peers.filter((one) => !away.includes(one))) {
@@ -36,9 +40,9 @@ function positions(peers, connections) {
   }
   const outer = Math.max(1, ...rings.keys());
   const at = new Map();
-  for (const ring of [...rings.keys()].sort()) placeRing(rings.get(ring), ring / outer, at, connections);
+  for (const ring of [...rings.keys()].sort()) placeRing(rings.get(ring), ring === 0 ? 0 : (ring + 0.6) / (outer + 0.6), width, at, connections);
   // Peers without a connection stand in a row beneath the others.
-  away.forEach((peer, index) => at.set(peer.key, { x: 70 + index * 110, y: HEIGHT - 56, radius: 1, angle: 0 }));
+  away.forEach((peer, index) => at.set(peer.key, { x: 60 + index * 110, y: HEIGHT - 56, radius: 1, angle: 0 }));
   return at;
 }
 
@@ -47,20 +51,20 @@ function isAway(peer) {
 }
 
 /** Places the peers of a ring in the order of their neighbors, so that few lines cross. */
-function placeRing(ring, radius, at, connections) {
+function placeRing(ring, radius, width, at, connections) {
   const angles = new Map(ring.map((peer) => [peer.key, neighborAngle(peer, at, connections)]));
   const sorted = ring.toSorted((a, b) => (angles.get(a.key) ?? 9) - (angles.get(b.key) ?? 9) || (a.key < b.key ? -1 : 1));
   const start = angles.get(sorted[0].key) ?? FIRST_ANGLE;
   sorted.forEach((peer, index) => {
     const angle = start + (index / sorted.length) * 2 * Math.PI;
-    at.set(peer.key, { angle, radius, x: CENTER.x + Math.cos(angle) * radius * (WIDTH / 2 - 80), y: CENTER.y + Math.sin(angle) * radius * (HEIGHT / 2 - 66) });
+    at.set(peer.key, { angle, radius, x: width / 2 + Math.cos(angle) * radius * (width / 2 - 66), y: MIDDLE + Math.sin(angle) * radius * (HEIGHT / 2 - 46) });
   });
 }
 
 function neighborAngle(peer, at, connections) {
   const neighbor = connections.map((one) => (one.peer1 === peer.key ? one.peer2 : one.peer2 === peer.key ? one.peer1 : null))
     .find((key) => key !== null && at.get(key)?.radius > 0);
-  return neighbor === undefined ? null : at.get(neighbor).angle;
+  return neighbor === undefined ? null : at.get(neighbor).angle + BEND;
 }
 
 function connectionLine(one, at, offset) {

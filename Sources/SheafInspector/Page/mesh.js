@@ -64,9 +64,9 @@ class MeshPage {
     const states = peerStates(mesh, sync, commit);
     this.summary.textContent = `${counted(mesh.peers.length, "peer")}, ${counted(mesh.connections.length, "connection")}`;
     // A picture without changes keeps its nodes, so that a title or the focus does not vanish.
-    const text = stringify([mesh.peers.map(({ key, distance }) => [key, distance]), mesh.connections, [...states.values()].map((state) => state.lag)]);
+    const text = stringify([this.picture.clientWidth, mesh.peers.map(({ key, distance }) => [key, distance]), mesh.connections, [...states.values()].map((state) => state.lag)]);
     if (text !== this.drawn) {
-      fill(this.picture, meshPicture(mesh, states, (key) => this.choosePeer(key)));
+      fill(this.picture, meshPicture(mesh, states, this.picture.clientWidth, (key) => this.choosePeer(key)));
       fill(this.peers, peerTable(mesh, states));
     }
     this.drawn = text;

@@ -151,7 +151,7 @@ class QueryPage {
 }
 
 function factsOf(answer) {
-  const parts = [counted(answer.rows.length, "row")];
+  const parts = [answer.plan && answer.rows.length === 0 ? "a plan" : counted(answer.rows.length, "row")];
   if (answer.isTruncated) parts[0] = `the first ${parts[0]}`;
   if (answer.changedIDs?.length > 0) parts.push(`${counted(answer.changedIDs.length, "document")} changed`);
   if (answer.milliseconds != null) parts.push(`${Number(answer.milliseconds).toFixed(1)} ms`);

@@ -8,6 +8,7 @@ import { empty, field } from "./parts.js";
 import { columnsFor, virtualTable } from "./table.js";
 
 const SHOWN_CHARACTERS = 500_000;
+const CHART_PADDING = 28;
 
 /** The names of all columns, in the order of the statement or else of the rows. */
 export function columnNames({ columns, rows }) {
@@ -50,9 +51,10 @@ export function chartView(rows) {
   const kind = rows.every((row) => timeOf(row[label]) !== null) ? "line" : "bars";
   const controls = { label: choice(names, label), value: choice(numeric, value), kind: choice(["bars", "line"], kind) };
   const picture = h("div.chart", {});
-  const draw = () => fill(picture, drawn(rows, controls));
+  const draw = () => fill(picture, drawn(rows, controls, picture.clientWidth - CHART_PADDING));
   for (const control of Object.values(controls)) control.addEventListener("change", draw);
-  draw();
+  // The width is known once the picture is in the page, and changes with the window.
+  new ResizeObserver(draw).observe(picture);
   return [h("div.bar", {}, field("label", controls.label), field("value", controls.value), field("form", controls.kind)), picture];
 }
 
@@ -60,14 +62,14 @@ function choice(names, chosen) {
   return h("select", {}, names.map((name) => h("option", { value: name, selected: name === chosen }, name)));
 }
 
-function drawn(rows, { label, value, kind }) {
+function drawn(rows, { label, value, kind }, width) {
   const points = rows.map((row, index) => ({
     label: labelText(row[label.value]), x: timeOf(row[label.value]) ?? toNumber(row[label.value]) ?? index,
     y: toNumber(row[value.value]),
   })).filter((point) => point.y !== null);
   if (kind.value === "bars") return barChart(points, value.value);
   const isTime = rows.every((row) => timeOf(row[label.value]) !== null);
-  return lineChart([{ name: value.value, points: points.toSorted((a, b) => a.x - b.x) }], { isTime });
+  return lineChart([{ name: value.value, points: points.toSorted((a, b) => a.x - b.x) }], { isTime, width });
 }
 
 function labelText(value) {
