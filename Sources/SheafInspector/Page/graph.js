@@ -9,6 +9,8 @@ const HEIGHT = 380;
 const MIDDLE = HEIGHT / 2 - 16;
 // The first peer stands at the upper right, so that two of them use the height as well.
 const FIRST_ANGLE = -Math.PI / 7;
+const FIRST_ANGLE_NARROW = -Math.PI / 2.3;
+const NARROW = 480;
 // A peer after a neighbor stands beside their line, so that its name does not cover the connection.
 const BEND = 0.5;
 
@@ -42,7 +44,7 @@ function positions(peers, connections, width) {
   const at = new Map();
   for (const ring of [...rings.keys()].sort()) placeRing(rings.get(ring), ring === 0 ? 0 : (ring + 0.6) / (outer + 0.6), width, at, connections);
   // Peers without a connection stand in a row beneath the others.
-  away.forEach((peer, index) => at.set(peer.key, { x: 60 + index * 110, y: HEIGHT - 56, radius: 1, angle: 0 }));
+  away.forEach((peer, index) => at.set(peer.key, { x: 54 + index * 110, y: HEIGHT - 56, radius: 1, angle: 0 }));
   return at;
 }
 
@@ -54,7 +56,7 @@ function isAway(peer) {
 function placeRing(ring, radius, width, at, connections) {
   const angles = new Map(ring.map((peer) => [peer.key, neighborAngle(peer, at, connections)]));
   const sorted = ring.toSorted((a, b) => (angles.get(a.key) ?? 9) - (angles.get(b.key) ?? 9) || (a.key < b.key ? -1 : 1));
-  const start = angles.get(sorted[0].key) ?? FIRST_ANGLE;
+  const start = angles.get(sorted[0].key) ?? (width < NARROW ? FIRST_ANGLE_NARROW : FIRST_ANGLE);
   sorted.forEach((peer, index) => {
     const angle = start + (index / sorted.length) * 2 * Math.PI;
     at.set(peer.key, { angle, radius, x: width / 2 + Math.cos(angle) * radius * (width / 2 - 66), y: MIDDLE + Math.sin(angle) * radius * (HEIGHT / 2 - 46) });

@@ -30,9 +30,10 @@ class MeshPage {
     this.peers = h("div");
     this.answer = h("div.explanation", { "aria-live": "polite" });
     this.form = explainForm((values) => go(["mesh"], values));
-    fill(root, heading("Mesh", this.summary), h("div.columns.mesh-columns", {},
+    this.columns = h("div.columns.mesh-columns", {},
       h("section.card", {}, h("h2", {}, "Peers"), this.picture, this.peers),
-      h("section.card", {}, h("h2", {}, "Why is a document not on a peer?"), this.form.node, this.answer)));
+      h("section.card.question", {}, h("h2", {}, "Why is a document not on a peer?"), this.form.node, this.answer));
+    fill(root, heading("Mesh", this.summary), this.columns);
     this.poll();
     onCommit(context.signal, throttle(POLL_MILLISECONDS, () => this.explain()));
   }
@@ -80,6 +81,7 @@ class MeshPage {
 
   follow(values) {
     this.values = values;
+    this.columns.classList.toggle("asked", values.has("id"));
     this.form.setValues(values);
     this.explain();
   }

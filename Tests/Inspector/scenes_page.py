@@ -1,0 +1,150 @@
+"""Scenes of the page as a whole: widths, colors, the keyboard, and hostile data."""
+
+from selenium.webdriver.common.keys import Keys
+
+ROUTES = {
+    "Collections": ("garage", "#/collections"),
+    "cars": ("garage", "#/collections/cars"),
+    "ann": ("garage", '#/collections/owners/"ann"'),
+    "notes": ("garage", "#/collections/notes/1"),
+    "Query": ("garage", "#/query?statement=SELECT * FROM notes"),
+    "Time": ("garage", "#/time"),
+    "Conflicts": ("conflicts", "#/conflicts"),
+    "Mesh": ("mesh", "#/mesh"),
+    "Activity": ("mesh", "#/activity"),
+    "Health": ("mesh", "#/health"),
+}
+
+
+def visit_all(page, check):
+    for text, (store, route) in ROUTES.items():
+        page.visit(store, route)
+        page.find("main", text)
+        page.gone(".loading")
+        check()
+
+
+def scene_360(page):
+    """no page scrolls sideways in a window of 360 pixels"""
+    page.size(360, 740)
+    visit_all(page, page.check_width)
+
+
+def scene_768(page):
+    """no page scrolls sideways in a window of 768 pixels"""
+    page.size(768, 900)
+    visit_all(page, page.check_width)
+
+
+def scene_1600(page):
+    """no page scrolls sideways in a window of 1,600 pixels"""
+    page.size(1600, 1000)
+    visit_all(page, page.check_width)
+
+
+def scene_keyboard(page):
+    """all pages are reached by the keyboard alone, with a visible focus"""
+    page.visit("garage", "#/collections")
+    page.run("document.activeElement.blur()")
+    page.keys(Keys.TAB)
+    assert page.focused("e.textContent") == "Skip to the page"
+    page.keys(Keys.TAB)
+    assert page.focused("e.id") == "tab-collections"
+    for name in ["query", "time", "conflicts", "mesh", "activity", "health"]:
+        # The page Query takes the focus for its editor.
+        page.run("document.querySelector('[role=tab][aria-selected=true]').focus()")
+        page.keys(Keys.ARROW_DOWN)
+        page.wait(lambda: f"#/{name}" in page.driver.current_url, name)
+        assert page.run("return document.querySelector('.tab[aria-selected=true]').id") == f"tab-{name}"
+    outline = "const e = document.querySelector('.tab:focus-visible'); return e && getComputedStyle(e).outlineStyle"
+    page.run("document.querySelector('[role=tab][aria-selected=true]').focus()")
+    page.keys(Keys.HOME)
+    assert page.run(outline) == "solid"
+
+
+def scene_skip(page):
+    """the first link skips the tabs"""
+    page.visit("garage", "#/collections")
+    page.run("document.activeElement.blur()")
+    page.keys(Keys.TAB, Keys.ENTER)
+    assert page.focused("e.id") == "main"
+
+
+def scene_reload(page):
+    """a reload keeps the route, and the back button returns to the one before"""
+    page.visit("garage", '#/collections/owners/"ann"')
+    page.find(".panel h2", "ann")
+    page.driver.refresh()
+    page.find(".panel h2", "ann")
+    page.click(".tab", "Health")
+    page.find("h1", "Health")
+    page.driver.back()
+    page.find(".panel h2", "ann")
+
+
+def lightness(page):
+    color = page.run("return getComputedStyle(document.body).backgroundColor")
+    return sum(int(part) for part in color[color.index("(") + 1:-1].split(",")[:3]) / 3
+
+
+def scene_themes(page):
+    """the page follows the system, and a switch overrides it"""
+    page.visit("garage", "#/collections")
+    assert lightness(page) > 200
+    page.media("dark")
+    assert lightness(page) < 60
+    page.click("button.theme")
+    page.wait(lambda: lightness(page) > 200, "the light theme")
+    page.driver.refresh()
+    page.find("h1", "Collections")
+    assert lightness(page) > 200
+
+
+def scene_motion(page):
+    """nothing moves for readers who prefer less motion"""
+    page.media("light", "reduce")
+    page.visit("garage", "#/activity")
+    moving = """return [...document.querySelectorAll('*')].some((e) => {
+        const style = getComputedStyle(e);
+        return style.animationName !== 'none' || parseFloat(style.transitionDuration) > 0; })"""
+    assert not page.run(moving)
+
+
+def scene_hostile(page):
+    """scripts and HTML in values, names and ids are shown as texts, and do not run"""
+    def check():
+        assert page.run("return window.hacked") is None
+        assert not page.all("main img"), "a value became an image"
+        assert page.run("return ({}).polluted") is None
+
+    for route in ["#/collections/notes", "#/collections/notes/1",
+                  '#/collections/notes/"<script>window.hacked=1<%2Fscript>"',
+                  '#/collections/notes/["a",1]', "#/query?statement=SELECT * FROM notes",
+                  "#/collections/<img src=x onerror=window.hacked=1>",
+                  "#/mesh?collection=<b>&id=\"<script>\"", "#/time/<b>"]:
+        page.visit("garage", route)
+        page.gone(".loading")
+        check()
+    page.visit("garage", "#/collections/notes/1")
+    page.find(".tree", "<script>window.hacked=1</script>")
+
+
+def scene_long_texts(page):
+    """a long text and a long array are shortened until the reader asks for all"""
+    page.visit("garage", '#/collections/notes/["a",1]')
+    item = page.find(".tree li", "list")
+    assert "[ 1,000 ]" in item.text
+    page.visit("garage", '#/collections/notes/"<script>window.hacked=1<%2Fscript>"')
+    page.click(".tree button", "all 20,000 characters")
+    page.wait(lambda: len(page.text(".tree")) > 20000, "the text")
+
+
+def scene_policy(page):
+    """the page has no inline script or style, and no answer may be framed"""
+    page.visit("garage", "#/collections/cars")
+    page.find(".vrow")
+    html = page.driver.page_source
+    assert " style=" not in page.run("return fetch('/').then((answer) => answer.text())")
+    assert "<script>" not in html and "onclick=" not in html
+    policy = "return fetch('/about').then((answer) => answer.headers.get('content-security-policy'))"
+    assert "frame-ancestors 'none'" in page.run(policy)

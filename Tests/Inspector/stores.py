@@ -1,0 +1,175 @@
+"""The stores of the scenes, and an inspector for each of them.
+
+`garage` has a million documents; `conflicts` has fields that two sites wrote concurrently, and its
+inspector may write; `mesh` is one of three peers.
+"""
+
+import json
+import shutil
+import subprocess
+import time
+import urllib.request
+from urllib.parse import urlsplit
+
+CARS = 1_000_000
+COLORS = ["blue", "red", "green", "white", "black"]
+MODELS = ["Kombi", "Roadster", "Van", "Estate", "Coupé"]
+HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+SECONDS = 60
+
+
+def car(number):
+    fields = {
+        "_id": f"car-{number:07d}", "color": COLORS[number * 7 % 5],
+        "mileage": number * 7919 % 250000, "model": MODELS[number % 5],
+        "owner": ["ann", "bob", None][number % 3],
+    }
+    if number % 9 == 0:
+        fields["engine"] = {"power": 60 + number % 200, "fuel": "diesel"}
+    return fields
+
+
+def notes():
+    """Documents that a careless page would run, or show wrongly."""
+    deep = {"leaf": 1}
+    for level in range(40):
+        deep = {"level": deep, "n": level}
+    return [
+        {"_id": 1, "big": 9223372036854775807, "float": 2.0, "none": None, "text": HOSTILE},
+        {"_id": "<script>window.hacked=1</script>", HOSTILE: "a name", "text": "a" * 20000},
+        {"_id": ["a", 1], "deep": deep, "__proto__": {"polluted": True}, "constructor": "x",
+         "list": list(range(1000))},
+        {"_id": True, "text": "javascript:window.hacked=1"},
+    ]
+
+
+OWNERS = [
+    {"_id": "ann", "name": "Ann", "city": "Berlin"},
+    {"_id": "bob", "name": "Bob", "city": "Rome"},
+    {"_id": "cem", "name": "Cem"},
+]
+
+
+class RunningServer:
+    """One server with all data that runs already, for the work on the page alone."""
+
+    def __init__(self, url):
+        self._url = url
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def url(self, _):
+        return self._url
+
+    def is_own(self, url):
+        return urlsplit(url).netloc in ("", urlsplit(self._url).netloc)
+
+    def commit(self, number):
+        parts = urlsplit(self._url)
+        request = urllib.request.Request(f"{parts.scheme}://{parts.netloc}/mock/commit")
+        request.add_header("Cookie", f"sheaf-{parts.port}={parts.query.removeprefix('token=')}")
+        urllib.request.urlopen(request).read()
+
+
+class Stores:
+    """Stores that the tool creates, with an inspector for each of them."""
+
+    def __init__(self, sheaf, work):
+        self.sheaf = sheaf
+        self.directory = work / "stores"
+        self.processes = []
+        self.urls = {}
+
+    def __enter__(self):
+        try:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self.directory.mkdir(parents=True)
+            self.make_garage()
+            self.make_peers()
+            self.inspect("garage")
+            self.inspect("conflicts", "--write")
+            self.inspect("mesh")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            process.wait(timeout=SECONDS)
+
+    def url(self, store):
+        return self.urls[store]
+
+    def is_own(self, url):
+        own = {urlsplit(own).netloc for own in self.urls.values()}
+        return urlsplit(url).netloc in own | {""}
+
+    def commit(self, number):
+        """Commits a change from another process, while the inspector of the store is open."""
+        self.query("garage", f"UPDATE cars SET color = 'color {number}' WHERE _id = 'car-0000003'")
+
+    # Parts
+
+    def tool(self, *arguments):
+        done = subprocess.run([self.sheaf, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, f"sheaf {' '.join(map(str, arguments))}: {done.stderr}"
+        return done.stdout
+
+    def query(self, store, statement):
+        return self.tool("query", self.directory / store, statement)
+
+    def insert(self, store, collection, documents):
+        path = self.directory / f"{collection}.jsonl"
+        with path.open("w") as file:
+            for document in documents:
+                file.write(json.dumps(document) + "\n")
+        self.tool("import", self.directory / store, collection, path)
+        path.unlink()
+
+    def make_garage(self):
+        self.insert("garage", "cars", map(car, range(CARS)))
+        self.insert("garage", "owners", OWNERS)
+        self.insert("garage", "notes", notes())
+        self.query("garage", "CREATE INDEX by_color ON cars (color)")
+        for number in range(20):
+            self.query("garage", f"UPDATE owners SET city = 'City {number}' WHERE _id = 'ann'")
+
+    def make_peers(self):
+        """Creates a conflict between two sites, and then starts three peers."""
+        self.insert("origin", "cars", map(car, range(100)))
+        self.insert("origin", "owners", OWNERS)
+        for store in ["conflicts", "mesh"]:
+            self.tool("backup", self.directory / "origin", self.directory / f"{store}.backup")
+            self.tool("restore", self.directory / f"{store}.backup", self.directory / store)
+        self.query("conflicts", "UPDATE owners SET city = 'Paris' WHERE _id = 'ann'")
+        self.query("mesh", "UPDATE owners SET city = 'Oslo' WHERE _id = 'ann'")
+        address = self.serve("mesh", "hub", "--listen", "127.0.0.1:0", "--subscribe", "SELECT * FROM owners")
+        self.tool(
+            "peer", "connect", self.directory / "conflicts", "--connect", address,
+            "--subscribe", "SELECT * FROM owners", "--until-synced", "--timeout", "30")
+        self.serve("tablet", "tablet", "--connect", address, "--subscribe", "SELECT * FROM cars")
+        self.serve("counter", "counter", "--connect", address, "--subscribe", "SELECT * FROM owners")
+
+    def serve(self, store, name, *options):
+        """Starts a peer, and returns the address of its first event."""
+        line = self.start("peer", "serve", self.directory / store, "--name", name, "--json", *options)
+        return json.loads(line).get("address")
+
+    def inspect(self, store, *options):
+        line = self.start("inspect", self.directory / store, "--no-open", *options)
+        assert line.startswith("http://"), f"sheaf inspect printed {line!r}"
+        self.urls[store] = line
+
+    def start(self, *arguments):
+        """Starts a process that runs until the end, and returns its first line."""
+        process = subprocess.Popen(
+            [self.sheaf, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.processes.append(process)
+        return process.stdout.readline().strip()
