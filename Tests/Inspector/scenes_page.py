@@ -54,8 +54,8 @@ def scene_keyboard(page):
         # The page Query takes the focus for its editor.
         page.run("document.querySelector('[role=tab][aria-selected=true]').focus()")
         page.keys(Keys.ARROW_DOWN)
-        page.wait(lambda: f"#/{name}" in page.driver.current_url, name)
-        assert page.run("return document.querySelector('.tab[aria-selected=true]').id") == f"tab-{name}"
+        page.wait(lambda: page.all(f"#tab-{name}[aria-selected=true]"), f"the page {name}")
+        assert f"#/{name}" in page.driver.current_url
     outline = "const e = document.querySelector('.tab:focus-visible'); return e && getComputedStyle(e).outlineStyle"
     page.run("document.querySelector('[role=tab][aria-selected=true]').focus()")
     page.keys(Keys.HOME)
