@@ -16,6 +16,7 @@ COLORS = ["blue", "red", "green", "white", "black"]
 MODELS = ["Kombi", "Roadster", "Van", "Estate", "Coupé"]
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 SECONDS = 60
+DATABASE = "6a1f0c52-3a7e-4f0e-9d6b-8f1f4a0c2b11"
 
 
 def car(number):
@@ -150,16 +151,25 @@ class Stores:
             self.tool("restore", self.directory / f"{store}.backup", self.directory / store)
         self.query("conflicts", "UPDATE owners SET city = 'Paris' WHERE _id = 'ann'")
         self.query("mesh", "UPDATE owners SET city = 'Oslo' WHERE _id = 'ann'")
-        address = self.serve("mesh", "hub", "--listen", "127.0.0.1:0", "--subscribe", "SELECT * FROM owners")
+        address = self.serve("mesh", "hub", "--subscribe", "SELECT * FROM owners")
         self.tool(
-            "peer", "connect", self.directory / "conflicts", "--connect", address,
+            "peer", "connect", self.directory / "conflicts", "--connect", address, *self.identity("conflicts"),
             "--subscribe", "SELECT * FROM owners", "--until-synced", "--timeout", "30")
         self.serve("tablet", "tablet", "--connect", address, "--subscribe", "SELECT * FROM cars")
         self.serve("counter", "counter", "--connect", address, "--subscribe", "SELECT * FROM owners")
 
+    def identity(self, store):
+        """Returns the options of a peer with a new key."""
+        key = self.directory / f"{store}.key"
+        if not key.exists():
+            self.tool("keygen", key)
+        return ["--database", DATABASE, "--key", key]
+
     def serve(self, store, name, *options):
         """Starts a peer, and returns the address of its first event."""
-        line = self.start("peer", "serve", self.directory / store, "--name", name, "--json", *options)
+        line = self.start(
+            "peer", "serve", self.directory / store, "--name", name, "--listen", "127.0.0.1:0",
+            *self.identity(store), "--json", *options)
         return json.loads(line).get("address")
 
     def inspect(self, store, *options):
@@ -170,6 +180,8 @@ class Stores:
     def start(self, *arguments):
         """Starts a process that runs until the end, and returns its first line."""
         process = subprocess.Popen(
-            [self.sheaf, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            [self.sheaf, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
-        return process.stdout.readline().strip()
+        line = process.stdout.readline().strip()
+        assert line, f"sheaf {arguments[0]} ended: {process.stderr.read()}"
+        return line
