@@ -291,7 +291,7 @@ let package = Package(
             name: "SheafInspectorTests",
             dependencies: [
                 "Sheaf", "SheafDocument", "SheafInspector", "SheafStatements", "SheafStorage",
-                "SheafStore", "SheafSystem", "SheafTestSupport",
+                "SheafStore", "SheafSystem", "SheafTestSupport", "SheafTool",
             ]),
         // They run the tool as it was built, and so depend on it.
         .testTarget(

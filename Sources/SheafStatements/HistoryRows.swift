@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafQuery
@@ -115,19 +114,9 @@ struct HistoryRows {
         ]
     }
 
-    /// Returns the origin of a commit, its first operation; nil if no peer sent the commit.
     private func origin(of commit: LoggedCommit) throws(StoreError) -> CommitOrigin? {
-        let first: LoggedOperation?
-        do throws(StorageError) { first = try commit.operations().first } catch {
+        do throws(EngineError) { return try snapshot.origin(of: commit) } catch {
             throw StoreError(error)
-        }
-        guard let first, case .origin? = StoreKey(first.operation.key) else { return nil }
-        do throws(Malformed) {
-            return try CommitOrigin(decoding: first.operation.payload)
-        } catch {
-            throw StoreError(
-                snapshot.log.disagreement(
-                    at: first.position, "the origin of commit \(commit.id) is malformed: \(error)"))
         }
     }
 

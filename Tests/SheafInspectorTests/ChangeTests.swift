@@ -1,3 +1,4 @@
+import Foundation
 import Sheaf
 import SheafDocument
 import SheafInspector
@@ -134,6 +135,28 @@ extension InspectorTests {
                 next += 1
             }
             await fixture.inspector.stop()
+        }
+
+        @Test func `a commit that cannot be read is an event, and ends the changes`() async throws {
+            let directory = TemporaryDirectory()
+            let store = try await Store.open(at: directory.path("store"))
+            try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'n': 'intact'})")
+            try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 2, 'n': 'needle'})")
+            let file = URL(fileURLWithPath: directory.path("store/0000000001.log"))
+            let range = try #require(try Data(contentsOf: file).range(of: Data("needle".utf8)))
+            let handle = try FileHandle(forUpdating: file)
+            try handle.seek(toOffset: UInt64(range.lowerBound))
+            try handle.write(contentsOf: Data("noodle".utf8))
+            try handle.close()
+            let fixture = try await InspectorFixture(store)
+            let client = EventClient(fixture, "/changes?since=0")
+            #expect(client.nextNamed()?.commit == 1)
+            let failure = try #require(client.nextNamed())
+            #expect(failure.name == "failure" && failure.id == nil)
+            #expect("\(failure.data)".contains("0000000001.log"))
+            #expect(client.next() == nil)
+            await fixture.inspector.stop()
+            try await store.close()
         }
 
         @Test func `a commit with many changes is truncated`() async throws {

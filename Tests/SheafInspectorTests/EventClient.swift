@@ -21,9 +21,11 @@ final class EventClient {
     private var text: [UInt8] = []
 
     /// Connects, and reads the header of the response.
-    init(_ fixture: InspectorFixture, _ target: String = "/changes", _ header: [String] = []) {
-        client = RawClient(port: fixture.port)
-        client.send(fixture.request("GET", target, header))
+    init(
+        _ inspector: some InspectorAddress, _ target: String = "/changes", _ header: [String] = []
+    ) {
+        client = RawClient(port: inspector.port)
+        client.send(inspector.request("GET", target, header))
         let head = RawHead(from: client)
         status = head?.status ?? 0
         contentType = head?.header["content-type"]

@@ -2,9 +2,10 @@ import Sheaf
 import SheafDocument
 import SheafInspector
 import SheafStore
+import SheafTestSupport
 
-/// A running inspector of a store in memory.
-final class InspectorFixture: Sendable {
+/// An inspector in this process, by default of a store in memory.
+final class InspectorFixture: InspectorAddress {
     let store: Store
     let inspector: Inspector
 
@@ -26,8 +27,37 @@ final class InspectorFixture: Sendable {
     }
 
     var port: UInt16 { inspector.port }
-    var host: String { "127.0.0.1:\(port)" }
     var token: String { String(inspector.url.split(separator: "=").last ?? "") }
+}
+
+/// An inspector in a process of its own, whose memory other tests do not change.
+final class InspectorProcess: InspectorAddress {
+    let child: ChildProcess
+    let port: UInt16
+    let token: String
+
+    /// Starts `sheaf inspect` for a store.
+    init(_ path: String) throws {
+        child = try ChildProcess(
+            BuiltProgram.path(of: "sheaf"), ["inspect", path, "--no-open"])
+        let url = child.lines()?.first ?? ""
+        let parts = url.split { ":/=".contains($0) }
+        port = UInt16(parts.dropFirst(2).first ?? "") ?? 0
+        token = String(parts.last ?? "")
+    }
+
+    /// Returns a measure of its memory, such as `VmRSS`, in KiB.
+    func memory(_ name: String) -> Int { ProcessMemory.kibibytes(name, of: child.identifier) }
+}
+
+/// Where an inspector answers.
+protocol InspectorAddress {
+    var port: UInt16 { get }
+    var token: String { get }
+}
+
+extension InspectorAddress {
+    var host: String { "127.0.0.1:\(port)" }
 
     /// Sends a request on a new connection; nil if the server closes it without a response.
     ///

@@ -1,6 +1,4 @@
 import Testing
 
-/// All tests of the inspector, one after the other.
-///
-/// Their clients block the threads that other tasks need.
-@Suite(.serialized) enum InspectorTests {}
+/// All tests of the inspector, one after the other: many of them wait for deadlines.
+@Suite(.serialized, .blocking) enum InspectorTests {}

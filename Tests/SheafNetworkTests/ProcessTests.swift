@@ -5,10 +5,7 @@ import Testing
 
 /// Transports in two processes, observed from outside.
 struct ProcessTests {
-    private static var program: String {
-        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        return tests.deletingLastPathComponent().appendingPathComponent("sheaf-network").path
-    }
+    private static let program = BuiltProgram.path(of: "sheaf-network")
 
     private func value(_ name: String, in lines: [String]) -> String? {
         lines.first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }

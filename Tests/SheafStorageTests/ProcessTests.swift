@@ -1,37 +1,11 @@
 import SheafTestSupport
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// Crash and leak tests in separate processes of `sheaf-crash`.
 @Suite(.serialized) struct ProcessTests {
-    /// The `sheaf-crash` program next to the test program; nil if it was not built.
-    private static var program: String? {
-        #if os(Linux)
-            var path = [CChar](repeating: 0, count: 4_096)
-            guard readlink("/proc/self/exe", &path, path.count - 1) > 0 else { return nil }
-            let own = String(
-                decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        #else
-            let own = CommandLine.arguments.first ?? ""
-        #endif
-        guard let slash = own.lastIndex(of: "/") else { return nil }
-        let program = own[..<slash] + "/sheaf-crash"
-        return access(String(program), X_OK) == 0 ? String(program) : nil
-    }
-
     private func run(_ arguments: String...) throws {
-        guard let program = Self.program else {
-            print("skipped: sheaf-crash was not built")
-            return
-        }
-        let (code, lines) = try ChildProcess.run(program, arguments)
+        let (code, lines) = try ChildProcess.run(
+            BuiltProgram.path(of: "sheaf-crash"), arguments)
         print("sheaf-crash \(arguments.joined(separator: " ")): \(lines.joined(separator: "\n"))")
         #expect(code == 0, "\(lines)")
     }

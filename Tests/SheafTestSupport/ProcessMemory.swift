@@ -4,11 +4,13 @@
     import Musl
 #endif
 
-/// Memory usage of this process, as Linux reports it.
+/// Memory usage of a process, as Linux reports it.
 package enum ProcessMemory {
-    /// Returns a value of `/proc/self/status`, such as `VmRSS` or `VmHWM`; 0 if unavailable.
-    package static func kibibytes(_ name: String) -> Int {
-        guard let file = fopen("/proc/self/status", "r") else { return 0 }
+    /// Returns a value of the status of a process, by default this one, such as `VmRSS` or `VmHWM`.
+    ///
+    /// Returns 0 if it is unavailable.
+    package static func kibibytes(_ name: String, of process: Int32 = getpid()) -> Int {
+        guard let file = fopen("/proc/\(process)/status", "r") else { return 0 }
         defer { fclose(file) }
         var letters = [UInt8](repeating: 0, count: 8_192)
         let count = fread(&letters, 1, letters.count, file)
@@ -17,9 +19,9 @@ package enum ProcessMemory {
         return Int(line?.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
     }
 
-    /// Resets the peak `VmHWM`.
-    package static func forgetPeak() {
-        guard let file = fopen("/proc/self/clear_refs", "w") else { return }
+    /// Resets the peak `VmHWM` of a process, by default this one.
+    package static func forgetPeak(of process: Int32 = getpid()) {
+        guard let file = fopen("/proc/\(process)/clear_refs", "w") else { return }
         fputs("5", file)
         fclose(file)
     }

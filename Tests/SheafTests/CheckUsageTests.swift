@@ -8,10 +8,7 @@ struct CheckUsageTests {
         "conform", "merges", "queries", "isolation", "mesh", "simulate", "reference",
     ]
 
-    private static var program: String {
-        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        return tests.deletingLastPathComponent().appendingPathComponent("sheaf-check").path
-    }
+    private static let program = BuiltProgram.path(of: "sheaf-check")
 
     /// Runs the program; returns its exit code and its output, including errors.
     private func run(_ words: String) throws -> (code: Int32, text: String) {

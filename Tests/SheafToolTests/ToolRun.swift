@@ -70,11 +70,8 @@ struct ToolRun {
         let line: String
     }
 
-    /// The tool, built into the directory of the test binary.
-    static let executable: URL = {
-        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        return tests.deletingLastPathComponent().appendingPathComponent("sheaf")
-    }()
+    /// The tool.
+    static let executable = URL(fileURLWithPath: BuiltProgram.path(of: "sheaf"))
 }
 
 /// A small store on disk.

@@ -18,6 +18,19 @@ package struct LoggedChange: Sendable {
 }
 
 extension DocumentSnapshot {
+    /// Returns the origin of a commit, its first operation; nil if no peer sent the commit.
+    package func origin(of commit: LoggedCommit) throws(EngineError) -> CommitOrigin? {
+        let first = try onStorage { () throws(StorageError) in try commit.operations().first }
+        guard let first, case .origin? = StoreKey(first.operation.key) else { return nil }
+        do throws(Malformed) {
+            return try CommitOrigin(decoding: first.operation.payload)
+        } catch {
+            throw .storage(
+                log.disagreement(
+                    at: first.position, "the origin of commit \(commit.id) is malformed: \(error)"))
+        }
+    }
+
     /// Calls `body` with the changes of documents by a commit of the log until it returns false.
     package func forEachChange<Failure: Error>(
         of commit: LoggedCommit, reading failure: (EngineError) -> Failure,

@@ -144,11 +144,10 @@ final class ChangeFollower: Sendable {
         }
         let snapshot = store.queries.snapshot()
         for index in streams.indices {
-            do throws(StorageError) {
+            do throws(EngineError) {
                 try streams[index].advance(to: snapshot, at: nanoseconds)
             } catch {
-                // The client reconnects, and reads the same commit again.
-                streams[index].body.end()
+                streams[index].fail(error)
             }
         }
     }

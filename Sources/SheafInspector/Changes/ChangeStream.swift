@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafEngine
+import SheafStatements
 import SheafStorage
 
 /// The commits of a store as server-sent events, for one client.
@@ -17,7 +18,6 @@ struct ChangeStream {
 
     private struct Reading {
         let snapshot: DocumentSnapshot
-        let decoder: ChangeDecoder
         var commits: CommitReader
     }
 
@@ -37,16 +37,15 @@ struct ChangeStream {
     /// Writes the events of the commits of a snapshot, as far as there is room.
     mutating func advance(
         to snapshot: DocumentSnapshot, at nanoseconds: UInt64
-    ) throws(StorageError) {
+    ) throws(EngineError) {
         while body.hasRoom {
             if reading == nil, !begin(snapshot) { break }
-            guard var current = reading, let commit = try current.commits.next() else {
+            guard let commit = try next(), let current = reading else {
                 cursor = reading?.snapshot.log.cursor
                 reading = nil
                 continue
             }
-            reading?.commits = current.commits
-            let data = try current.decoder.data(of: commit, hasChanges: hasChanges)
+            let data = try CommitEvent.data(of: commit, in: current.snapshot, hasChanges: hasChanges)
             write("id: \(commit.id)\nevent: commit\ndata: ", data)
             last = commit.id
             writtenAt = nanoseconds
@@ -54,6 +53,19 @@ struct ChangeStream {
         guard nanoseconds - writtenAt >= Self.silenceNanoseconds, body.hasRoom else { return }
         body.write(Array(":\n\n".utf8))
         writtenAt = nanoseconds
+    }
+
+    /// Writes why the next commit cannot be read, and ends the stream.
+    func fail(_ error: EngineError) {
+        write("event: failure\ndata: ", ErrorAnswer(StoreError(error)).data)
+        body.end()
+    }
+
+    /// Returns the next commit of the snapshot that is being read.
+    private mutating func next() throws(EngineError) -> LoggedCommit? {
+        do throws(StorageError) { return try reading?.commits.next() } catch {
+            throw .storage(error)
+        }
     }
 
     /// Begins to read the commits of a snapshot after the last one; returns false without any.
@@ -74,8 +86,7 @@ struct ChangeStream {
         let isNext = cursor?.commit == last
         let commits = isNext ? cursor.map(log.commits(after:)) : nil
         reading = Reading(
-            snapshot: snapshot, decoder: ChangeDecoder(snapshot),
-            commits: commits ?? log.commits(since: last))
+            snapshot: snapshot, commits: commits ?? log.commits(since: last))
         return true
     }
 

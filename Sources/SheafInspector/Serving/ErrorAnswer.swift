@@ -38,8 +38,8 @@ struct ErrorAnswer: Error, Sendable {
         }
     }
 
-    /// The response.
-    var response: HTTPResponse {
+    /// The body of the response.
+    var data: Object {
         var error: Object = ["message": .string(message)]
         if let hint { error["hint"] = .string(hint) }
         if let mark {
@@ -47,9 +47,12 @@ struct ErrorAnswer: Error, Sendable {
             error["column"] = .integer(Int64(mark.column))
             error["length"] = .integer(Int64(mark.length))
         }
-        return HTTPResponse(
-            status, "application/json", .bytes(JSONBytes.of(["error": .object(error)])),
-            fields: fields)
+        return ["error": .object(error)]
+    }
+
+    /// The response.
+    var response: HTTPResponse {
+        HTTPResponse(status, "application/json", .bytes(JSONBytes.of(data)), fields: fields)
     }
 }
 

@@ -10,6 +10,8 @@ package struct CommitCursor: Sendable {
 package struct CommitReader {
     private let files: [LogContents.File]
     private let since: CommitID
+    /// Whether the log may end with a torn commit; otherwise, each commit is known to be complete.
+    private let mayBeTorn: Bool
     private var fileIndex: Int
     private var scanner: RecordScanner?
     private var sequence = CommitSequence(after: 0)
@@ -23,9 +25,10 @@ package struct CommitReader {
     /// The invalid bytes after the last commit; set at the end of the iteration.
     package private(set) var tornTail: StorageError.Damage?
 
-    init(_ files: [LogContents.File], since: CommitID) {
+    init(_ files: [LogContents.File], since: CommitID, mayBeTorn: Bool = true) {
         self.files = files
         self.since = since
+        self.mayBeTorn = mayBeTorn
         // The last file is always read, because only its records show whether its end is torn.
         fileIndex =
             files.firstIndex { ($0.footer?.lastCommit ?? .max) > since } ?? max(files.count, 1) - 1
@@ -37,11 +40,11 @@ package struct CommitReader {
         sequence = CommitSequence(after: max(files[fileIndex].header.firstCommit, 1) - 1)
     }
 
-    /// Creates an iterator over the commits after a position in the log of `files`.
+    /// Creates an iterator over the complete commits after a position in the log of `files`.
     ///
     /// Reading starts there, unless compaction has replaced the segment.
     init(_ files: [LogContents.File], after cursor: CommitCursor) {
-        self.init(files, since: cursor.commit)
+        self.init(files, since: cursor.commit, mayBeTorn: false)
         let segment = cursor.position.segment
         guard cursor.position.offset > SegmentHeader.length,
             let index = files.firstIndex(where: { $0.header.segments.lowerBound == segment }),
@@ -122,12 +125,15 @@ package struct CommitReader {
             guard isLast else {
                 throw FormatError(at: offset, "records of a sealed segment are missing")
             }
+            guard mayBeTorn || offset >= file.bytes.count else {
+                throw FormatError(at: offset, "records of the last segment are missing")
+            }
         case .damage(let error):
             let isProven = RecordScanner.provesSynced(
                 file.bytes, segment: file.segments.lowerBound, store: file.header.store,
                 beyond: scanner?.offset ?? 0)
             // A record with a valid checksum is not torn: a newer program version wrote it.
-            guard isLast, !isProven, !error.isUnsupported else { throw error }
+            guard isLast, mayBeTorn, !isProven, !error.isUnsupported else { throw error }
             tornTail = StorageError.Damage(
                 file: file.name, offset: error.offset, reason: error.reason)
         }

@@ -11,7 +11,7 @@ package struct PastState: Sendable {
 extension LogSnapshot {
     /// Returns an iterator over the commits after `since`, up to that of the snapshot.
     package func commits(since: CommitID) -> CommitReader {
-        CommitReader(segments.files(upTo: end), since: since)
+        CommitReader(segments.files(upTo: end), since: since, mayBeTorn: false)
     }
 
     /// The end of the last commit.
