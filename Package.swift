@@ -357,8 +357,8 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             name: "sheaf-bench",
             dependencies: [
                 "BenchHarness", "BenchStores", "BenchWorkloads", "CLMDB", "CSQLite", "Sheaf",
-                "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStatements",
-                "SheafStorage", "SheafTransfer",
+                "SheafBytes", "SheafDocument", "SheafInspector", "SheafNetwork", "SheafQuery",
+                "SheafStatements", "SheafStorage", "SheafSystem", "SheafTransfer",
             ],
             path: "Benchmarks/Sources/SheafBench"),
 

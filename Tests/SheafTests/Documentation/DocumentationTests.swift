@@ -7,7 +7,7 @@ import Testing
 struct DocumentationTests {
     private static let catalogs = [
         "Sources/Sheaf/Sheaf.docc", "Sources/SheafNetwork/SheafNetwork.docc",
-        "Sources/DittoNames/DittoNames.docc",
+        "Sources/DittoNames/DittoNames.docc", "Sources/SheafInspector/SheafInspector.docc",
     ]
 
     /// The pages of all catalogs.
@@ -23,6 +23,7 @@ struct DocumentationTests {
         "Tests/SheafTests/Documentation/TaskExampleTests.swift",
         "Tests/SheafTests/Documentation/TypedCallExampleTests.swift",
         "Tests/DittoNamesTests/DocumentedNamesTests.swift",
+        "Tests/SheafInspectorTests/DocumentedInspectorTests.swift",
         "Tests/SheafNetworkTests/DocumentedNetworkTests.swift",
         "Tests/SheafNetworkTests/PointOfSaleTests.swift",
     ]
