@@ -146,13 +146,22 @@ let package = Package(
                 "SheafSystem",
             ]),
 
+        // Floor 6: the words that complete a statement, for the shell and the inspector.
+        .target(
+            name: "SheafCompletion",
+            dependencies: [
+                "SheafDocument", "SheafEngine", "SheafQuery", "SheafReference", "SheafStatements",
+                "SheafStorage", "SheafStore",
+            ]),
+
         // Floor 7: a web server for stores and peers, and its page.
         .target(
             name: "SheafInspector",
             dependencies: [
                 .target(name: "CMicroHTTPD", condition: .when(traits: ["Inspector"])),
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
+                "Sheaf", "SheafBytes", "SheafCompletion", "SheafDocument", "SheafEngine",
+                "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
+                "SheafSystem",
             ],
             resources: [.embedInCode("Page")]),
 
@@ -160,10 +169,10 @@ let package = Package(
         .executableTarget(
             name: "SheafTool",
             dependencies: [
-                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-                "SheafInspector", "SheafLineEditor", "SheafNetwork", "SheafQuery", "SheafReference",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
-                "SheafTransfer",
+                "Sheaf", "SheafAttachments", "SheafBytes", "SheafCompletion", "SheafDocument",
+                "SheafEngine", "SheafInspector", "SheafLineEditor", "SheafNetwork", "SheafQuery",
+                "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
+                "SheafStore", "SheafSystem", "SheafTransfer",
             ]),
 
         // Tests.
@@ -215,9 +224,7 @@ let package = Package(
             path: "Tests/SheafIsolation"),
         .testTarget(
             name: "SheafDocumentTests",
-            dependencies: [
-                "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport",
-            ]),
+            dependencies: ["SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport"]),
         .testTarget(
             name: "SheafQueryTests",
             dependencies: [
@@ -299,8 +306,7 @@ let package = Package(
             dependencies: [
                 "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
                 "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
-                "SheafSystem", "SheafTestSupport", "SheafTool",
-                "SheafTransfer",
+                "SheafSystem", "SheafTestSupport", "SheafTool", "SheafTransfer",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafCompletion
 import SheafDocument
 import SheafStore
 import SheafSystem
@@ -9,11 +10,11 @@ import Synchronization
 final class Routes: HTTPHandler {
     private enum Route {
         case page(PageFile)
-        case about, query, changes, metrics
+        case about, query, complete, changes, metrics
 
         var method: String {
             switch self {
-            case .query: "POST"
+            case .query, .complete: "POST"
             case .page, .about, .changes, .metrics: "GET"
             }
         }
@@ -22,6 +23,7 @@ final class Routes: HTTPHandler {
             switch path {
             case "/about": self = .about
             case "/query": self = .query
+            case "/complete": self = .complete
             case "/changes": self = .changes
             case "/metrics": self = .metrics
             default:
@@ -37,6 +39,7 @@ final class Routes: HTTPHandler {
     private let address: ListeningAddress
     private let token: AccessToken
     private let statementSeconds: Int
+    private let completion = StatementCompletion()
     /// The rules of access; nil until the port is known, until when nothing is answered.
     private let rules = Mutex<AccessRules?>(nil)
 
@@ -140,6 +143,8 @@ final class Routes: HTTPHandler {
         case .query:
             let statement = try StatementAnswer(request.body)
             return Self.json(try await statement.run(on: subject, seconds: statementSeconds))
+        case .complete:
+            return Self.json(try CompletionAnswer(request.body).words(completion, subject))
         case .changes: return try changes.response(to: request)
         case .metrics:
             return HTTPResponse(

@@ -92,7 +92,14 @@ extension InspectorAddress {
     func query(_ statement: String, _ further: Object = Object()) throws -> (Int, Object) {
         var body = further
         body["statement"] = .string(statement)
-        guard let response = response("POST", "/query", body: Value.object(body).json),
+        return try object("POST", "/query", body: Value.object(body).json)
+    }
+
+    /// Sends a request; returns the status and the JSON of the answer.
+    func object(
+        _ method: String, _ target: String, body: String? = nil
+    ) throws -> (Int, Object) {
+        guard let response = response(method, target, body: body),
             case .object(let answer) = try Value(jsonBytes: response.body)
         else { return (0, Object()) }
         return (response.status, answer)

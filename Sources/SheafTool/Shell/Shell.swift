@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafCompletion
 import SheafLineEditor
 import SheafStore
 
@@ -172,7 +173,7 @@ enum Shell {
                 TerminalText.visible("\(store.name.shortened) does not exist yet")
                     + "; the first statement that writes creates it.")
         } else {
-            let names = session.completion.collections(of: store.current)
+            let names = StatementCompletion.collections(of: store.current)
             let count = Quantity.count(names.count, "collection")
             lines.append(
                 TerminalText.visible("\(store.name.shortened): \(count)")

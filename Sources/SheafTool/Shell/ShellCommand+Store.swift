@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafCompletion
 import SheafDocument
 import SheafQuery
 import SheafStatements
@@ -147,7 +148,7 @@ extension ShellCommand {
     private static func collections(
         _ name: String?, in store: Store, _ session: ShellSession
     ) throws(ToolError) -> [String] {
-        let known = session.completion.collections(of: store)
+        let known = StatementCompletion.collections(of: store)
         guard let name else { return known }
         guard known.contains(name) else {
             throw .failed(

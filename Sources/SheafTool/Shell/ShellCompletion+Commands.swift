@@ -1,4 +1,4 @@
-import Sheaf
+import SheafCompletion
 import SheafLineEditor
 import SheafReference
 import SheafStore
@@ -33,7 +33,7 @@ extension ShellCompletion {
         case .none: return .none
         case .words(let words): return matching(rest, words.map { .init($0) })
         case .collection:
-            return matching(word, collections(of: store).map { .init($0) })
+            return matching(word, StatementCompletion.collections(of: store).map { .init($0) })
         case .file: return Self.files(word)
         case .statement: return statement(rest, after, pending: "", in: store)
         case .command:

@@ -1,19 +1,18 @@
-import Sheaf
-import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafQuery
 import SheafStatements
-import SheafStore
+package import SheafStore
 
 /// The fields of a sample of a collection's documents.
-struct FieldSample {
+package struct FieldSample: Sendable {
     /// A field, named by its path.
-    struct Field {
-        let path: [String]
+    package struct Field: Sendable {
+        /// The path.
+        package let path: [String]
         /// The number of documents with each type of value.
-        fileprivate(set) var types: [String: Int] = [:]
+        package fileprivate(set) var types: [String: Int] = [:]
         /// The number of documents that have the field.
-        fileprivate(set) var count = 0
+        package fileprivate(set) var count = 0
     }
 
     /// The number of ranges of the collection from which documents are taken.
@@ -24,20 +23,20 @@ struct FieldSample {
     private static let maximumFields = 2_000
 
     /// Whether a collection is larger than the sample.
-    private(set) var isPartial = false
+    package private(set) var isPartial = false
     /// The number of documents in the sample.
-    private(set) var documentCount = 0
+    package private(set) var documentCount = 0
     /// The fields in the order of their first appearance.
-    private(set) var fields: [Field] = []
+    package private(set) var fields: [Field] = []
     private var numbers: [[String]: Int] = [:]
 
     /// Reads the first documents of a collection.
-    init(first limit: Int, of collection: String, in store: Store) throws(StoreError) {
+    package init(first limit: Int, of collection: String, in store: Store) throws(StoreError) {
         isPartial = try !read(limit, from: 0, of: collection, in: store)
     }
 
     /// Reads documents from ranges that are spread evenly over a collection of `count` documents.
-    init(
+    package init(
         spread limit: Int, of collection: String, count: Int, in store: Store
     ) throws(StoreError) {
         guard count > limit else {
@@ -62,10 +61,9 @@ struct FieldSample {
         let result = try store.queries.execute(statement, ArgumentValues())
         defer { withExtendedLifetime(result) {} }
         var count = 0
-        try ResultRows(result).forEach { (row) throws(StoreError) in
-            add(row, below: [])
+        for item in result.items {
+            add(try item.object(result.names), below: [])
             count += 1
-            return true
         }
         documentCount += count
         return count < limit
@@ -90,7 +88,7 @@ struct FieldSample {
 
 extension FieldSample.Field {
     /// The types, most frequent first, with their shares if there are several.
-    var typeText: String {
+    package var typeText: String {
         let sorted = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         guard sorted.count > 1 else { return sorted.first?.key ?? "" }
         return sorted.map { "\($0.key) \(FieldSample.percent($0.value, of: count))" }
@@ -98,12 +96,12 @@ extension FieldSample.Field {
     }
 
     /// The path, spelled as in a statement.
-    var spelling: String { path.map(NameSpelling.text).joined(separator: ".") }
+    package var spelling: String { path.map(NameSpelling.text).joined(separator: ".") }
 }
 
 extension FieldSample {
     /// Returns a share in percent, rounded down; a share below 1 % is `<1 %`.
-    static func percent(_ part: Int, of total: Int) -> String {
+    package static func percent(_ part: Int, of total: Int) -> String {
         guard total > 0, part < total else { return "100 %" }
         let share = part * 100 / total
         return share == 0 ? "<1 %" : "\(share) %"

@@ -1,0 +1,77 @@
+import SheafDocument
+import SheafInspector
+import SheafStatements
+import SheafStore
+import Testing
+
+extension InspectorTests {
+    /// The completion of statements by an inspector.
+    @Suite struct CompletionTests {
+        private func words(
+            _ fixture: InspectorFixture, _ before: String, _ after: String = ""
+        ) throws -> (prefix: String, words: [String]) {
+            let body: Object = ["before": .string(before), "after": .string(after)]
+            let (status, answer) = try fixture.object(
+                "POST", "/complete", body: Value.object(body).json)
+            #expect(status == 200)
+            guard case .string(let prefix)? = answer["prefix"],
+                case .array(let values)? = answer["words"]
+            else { return ("no answer", []) }
+            return (
+                prefix, values.compactMap { if case .string(let word) = $0 { word } else { nil } }
+            )
+        }
+
+        @Test func `words complete a statement before and after the cursor`() async throws {
+            let fixture = try await InspectorFixture()
+            try await fixture.store.execute(
+                "INSERT INTO cars DOCUMENTS ({'_id': 1, 'mileage': 5, 'engine': {'power': 60}})")
+            try await fixture.store.execute("INSERT INTO `two words` DOCUMENTS ({'_id': 1})")
+            for (before, after, prefix, expected) in [
+                ("SEL", "", "SEL", ["SELECT"]), ("sel", "", "sel", ["select"]),
+                ("SELECT * FROM ca", "", "ca", ["cars"]), ("UPDATE CA", "", "CA", ["cars"]),
+                ("SELECT * FROM cars WHERE mil", "", "mil", ["mileage"]),
+                ("SELECT mil", " FROM cars", "mil", ["mileage"]),
+                ("SELECT * FROM cars WHERE engine.p", "", "p", ["power"]),
+                ("SELECT * FROM tw", "", "tw", ["`two words`"]),
+                ("SELECT * FROM system:pres", "", "pres", ["presence"]),
+                ("SELECT * FROM cars WHERE model = 'mil", "", "", []),
+            ] {
+                let answer = try words(fixture, before, after)
+                #expect(answer.words == expected, "\(before)")
+                if !expected.isEmpty { #expect(answer.prefix == prefix, "\(before)") }
+            }
+            #expect(
+                try words(fixture, "SELECT * FROM cars WHERE col").words.contains("color") == false)
+            try await fixture.store.execute("UPDATE cars SET color = 'red' WHERE _id = 1")
+            #expect(try words(fixture, "SELECT * FROM cars WHERE col").words.contains("color"))
+            await fixture.inspector.stop()
+        }
+
+        @Test func `at most 100 words are returned`() async throws {
+            let fixture = try await InspectorFixture()
+            let fields = (0..<150).map { "'field\($0)': 1" }.joined(separator: ", ")
+            try await fixture.store.execute(
+                DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 1, \(fields)})"))
+            let found = try words(fixture, "SELECT * FROM cars WHERE field").words
+            #expect(found.count == 100 && found.allSatisfy { $0.hasPrefix("field") })
+            await fixture.inspector.stop()
+        }
+
+        @Test func `a request for words without its two texts is refused`() async throws {
+            let fixture = try await InspectorFixture()
+            for body in [
+                "{}", #"{"before": "SEL"}"#, #"{"before": 1, "after": ""}"#, "[]", "{",
+                #"{"before": "", "after": "", "text": ""}"#,
+            ] {
+                let response = fixture.response("POST", "/complete", body: body)
+                #expect(response?.status == 400, "\(body)")
+            }
+            let get = fixture.response("GET", "/complete")
+            #expect(get?.status == 405 && get?.header["allow"] == "POST")
+            #expect(
+                fixture.response("POST", "/complete", body: "{}", hasToken: false)?.status == 401)
+            await fixture.inspector.stop()
+        }
+    }
+}
