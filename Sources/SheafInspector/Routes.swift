@@ -10,12 +10,12 @@ import Synchronization
 final class Routes: HTTPHandler {
     private enum Route {
         case page(PageFile)
-        case about, query, complete, changes, metrics
+        case about, query, complete, changes, explain, metrics
 
         var method: String {
             switch self {
             case .query, .complete: "POST"
-            case .page, .about, .changes, .metrics: "GET"
+            case .page, .about, .changes, .explain, .metrics: "GET"
             }
         }
 
@@ -25,6 +25,7 @@ final class Routes: HTTPHandler {
             case "/query": self = .query
             case "/complete": self = .complete
             case "/changes": self = .changes
+            case "/explain": self = .explain
             case "/metrics": self = .metrics
             default:
                 guard let file = PageFile(path: path) else { return nil }
@@ -145,6 +146,8 @@ final class Routes: HTTPHandler {
             return Self.json(try await statement.run(on: subject, seconds: statementSeconds))
         case .complete:
             return Self.json(try CompletionAnswer(request.body).words(completion, subject))
+        case .explain:
+            return Self.json(JSONBytes.of(try ExplanationAnswer(request).steps(subject)))
         case .changes: return try changes.response(to: request)
         case .metrics:
             return HTTPResponse(

@@ -21,6 +21,12 @@ final class InspectorFixture: InspectorAddress {
         inspector = try await Inspector.start(store, options: options)
     }
 
+    /// Starts an inspector of a peer.
+    init(_ peer: Peer, _ options: InspectorOptions = InspectorOptions()) async throws {
+        store = peer.store
+        inspector = try await Inspector.start(peer, options: options)
+    }
+
     /// Sends requests to a running inspector.
     init(_ store: Store, _ inspector: Inspector) {
         (self.store, self.inspector) = (store, inspector)

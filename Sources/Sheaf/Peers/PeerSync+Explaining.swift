@@ -17,10 +17,29 @@ extension PeerSync {
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws -> SyncExplanation? {
+        try result { (replicator) throws(EngineError) in
+            try replicator.explanation(of: collection, id, for: peer)
+        }
+    }
+
+    /// Returns the status of a document in the local store.
+    package func documentStatus(of collection: String, _ id: Value) throws -> DocumentStatus {
+        try result { (replicator) throws(EngineError) in
+            try replicator.documentStatus(of: collection, id)
+        }
+    }
+
+    /// Returns the subscriptions of this peer that select documents of a collection.
+    package func subscriptions(of collection: String) throws -> [String] {
+        try request { $0.subscriptions(of: collection) }
+    }
+
+    private func result<Answer: Sendable>(
+        _ question: @escaping @Sendable (Replicator) throws(EngineError) -> Answer
+    ) throws -> Answer {
         let result = try request { replicator in
             do throws(EngineError) {
-                return Result<SyncExplanation?, EngineError>.success(
-                    try replicator.explanation(of: collection, id, for: peer))
+                return Result<Answer, EngineError>.success(try question(replicator))
             } catch {
                 return .failure(error)
             }

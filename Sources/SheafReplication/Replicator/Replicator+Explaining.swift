@@ -26,15 +26,25 @@ package struct PeerSurvey: Sendable {
     package let clock: ClockReport
     /// Local documents that the peer refuses.
     package let refused: [RefusedWrite]
+    /// The collections that the rights of this peer let it read there; nil if it may read all.
+    package let readable: Set<String>?
+}
+
+/// A document in the local store.
+package struct DocumentStatus: Sendable {
+    /// Whether the store has the document; it may have evicted it, also its own writes.
+    package enum Presence: String, Sendable {
+        case missing, evicted, deleted, present
+    }
+
+    package let presence: Presence
+    /// The newest local commit that changed the document.
+    package let commit: UInt64?
 }
 
 /// The replication status of one document at one peer.
 package struct SyncExplanation: Sendable {
-    package enum Presence: String, Sendable {
-        case missing, deleted, present
-    }
-
-    package let presence: Presence
+    package let presence: DocumentStatus.Presence
     /// The newest local commit that changed the document.
     package let commit: UInt64?
     package let isConnected: Bool
@@ -78,7 +88,8 @@ extension Replicator {
                 queries: connection?.sender?.matcher.subscribed.map(\.statement.text),
                 isReceived: connection.map(isReceived) ?? false,
                 isSent: connection.map(isSent) ?? false,
-                clock: status.clock, refused: refusals.refusals(of: key).writes)
+                clock: status.clock, refused: refusals.refusals(of: key).writes,
+                readable: connection?.access.ownRights.map { Set($0.read.keys) })
         }
     }
 
@@ -113,11 +124,9 @@ extension Replicator {
     ) throws(EngineError) -> SyncExplanation? {
         guard let status = peers[peer.bytes] else { return nil }
         let snapshot = news.snapshot
-        let key: [UInt8]?
-        let document: StoredDocument?
-        key = try snapshot.key(collection: collection, id: id)
-        document = try key.map { (key) throws(EngineError) in try snapshot.document(key) } ?? nil
-        let isDeleted = document?.isTombstone ?? false
+        let key = try snapshot.key(collection: collection, id: id)
+        let (document, presence) = try storedDocument(key, in: snapshot)
+        let isDeleted = presence == .deleted
         let connection = openConnection(to: peer.bytes)
         func matches(_ matcher: SubscriptionMatcher?) throws(EngineError) -> Bool {
             // A deleted document has no content on which a rule could be evaluated.
@@ -138,7 +147,7 @@ extension Replicator {
             }
         }
         return SyncExplanation(
-            presence: document == nil ? .missing : isDeleted ? .deleted : .present,
+            presence: presence,
             commit: try newestCommit(of: key, in: snapshot),
             isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
             matching: matching,
@@ -152,6 +161,44 @@ extension Replicator {
             quarantinedUntil: quarantineTime(of: collection, id, from: peer.bytes),
             aheadMilliseconds: try aheadMilliseconds(of: document, key),
             refused: refusedWrite(of: collection, id, by: peer.bytes))
+    }
+
+    /// Returns the status of a document in the local store.
+    package func documentStatus(
+        of collection: String, _ id: Value
+    ) throws(EngineError) -> DocumentStatus {
+        let key = try news.snapshot.key(collection: collection, id: id)
+        return DocumentStatus(
+            presence: try storedDocument(key, in: news.snapshot).presence,
+            commit: try newestCommit(of: key, in: news.snapshot))
+    }
+
+    /// Returns the local subscriptions that select documents of a collection.
+    package func subscriptions(of collection: String) -> [String] {
+        subscriptions.requested.filter { UTF8Order.compare($0.collection, collection) == 0 }
+            .map(\.text)
+    }
+
+    /// Returns a document or its tombstone, and whether the store has or evicted it.
+    private func storedDocument(
+        _ key: [UInt8]?, in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> (StoredDocument?, presence: DocumentStatus.Presence) {
+        guard let key else { return (nil, .missing) }
+        guard let document = try snapshot.document(key) else {
+            return (nil, try isEvicted(key, in: snapshot) ? .evicted : .missing)
+        }
+        guard !document.isRemnant else { return (nil, .evicted) }
+        return (document, document.isTombstone ? .deleted : .present)
+    }
+
+    /// Whether the newest operation of a key removed a document, as far as the log reaches back.
+    private func isEvicted(
+        _ key: [UInt8], in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> Bool {
+        guard let commit = try newestCommit(of: key, in: snapshot), commit > 0,
+            let before = try snapshot.document(key, asOf: commit - 1) ?? nil
+        else { return false }
+        return !before.isTombstone
     }
 
     /// Whether a document is in the result of a query with LIMIT.

@@ -67,6 +67,7 @@ enum ExplainSyncCommand {
         }
         switch presence {
         case "missing": return "no such document"
+        case "evicted": return "an evicted document is not sent"
         case "deleted": return "a deletion is sent to peers that received the document"
         default: break
         }

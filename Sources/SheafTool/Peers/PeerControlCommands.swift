@@ -86,12 +86,12 @@ extension Command {
             whether it may be sent, and whether it was sent and acknowledged. Requires a running
             peer on the store.
 
-            JSON keys: document (present, deleted or missing), commit (the last that changed it),
-            isConnected, lastCloseReason, queries (the number of subscriptions of the peer),
-            matching (an array of queries), scope, isShared, mayRead (by the peer's grant), maySend
-            (by this peer's grant), sentUpTo, acknowledgedUpTo (commits), clock (an array of
-            warnings), quarantinedUntilMilliseconds, aheadMilliseconds, refused (the reason). Unknown
-            values are null.
+            JSON keys: document (present, deleted, evicted from this store, or missing), commit (the
+            last that changed it), isConnected, lastCloseReason, queries (the number of
+            subscriptions of the peer), matching (an array of queries), scope, isShared, mayRead (by
+            the peer's grant), maySend (by this peer's grant), sentUpTo, acknowledgedUpTo (commits),
+            clock (an array of warnings), quarantinedUntilMilliseconds, aheadMilliseconds, refused
+            (the reason). Unknown values are null.
             """,
         run: ExplainSyncCommand.run)
 }

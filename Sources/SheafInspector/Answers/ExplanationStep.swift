@@ -1,0 +1,78 @@
+import Sheaf
+import SheafDocument
+import SheafReplication
+
+/// A step of a document from one peer to the next.
+struct ExplanationStep {
+    /// Whether the document has made the step, or what prevents it.
+    enum State: String {
+        case ok, noSubscription, noRight, evicted, notConnected, lagging, deleted, unknown
+    }
+
+    /// The peer that has the document; nil if this peer does not know which one does.
+    let from: PeerKey?
+    let to: PeerKey
+    let state: State
+    let reason: String
+
+    init(_ from: PeerKey?, _ to: PeerKey, _ state: State, _ reason: String) {
+        (self.from, self.to, self.state, self.reason) = (from, to, state, reason)
+    }
+
+    /// Creates the step from this peer to a connected one; `found` is nil if that is unknown.
+    init(_ from: PeerKey, _ to: PeerKey, _ found: SyncExplanation?) {
+        (self.from, self.to) = (from, to)
+        (state, reason) = Self.result(found)
+    }
+
+    private static func result(_ found: SyncExplanation?) -> (State, String) {
+        guard let found, found.isConnected else {
+            let reason = found?.lastCloseReason.map { ": \($0)" } ?? ""
+            return (.notConnected, "there is no connection to the peer" + reason)
+        }
+        if let missing = missingRight(found) { return (.noRight, missing) }
+        guard let count = found.queryCount, count > 0 else {
+            return (.noSubscription, "the peer has no subscription")
+        }
+        let (commit, acknowledged) = (found.commit ?? 0, found.acknowledgedUpTo ?? 0)
+        guard found.presence == .deleted || !found.matching.isEmpty else {
+            let queries = count == 1 ? "the subscription" : "none of the \(count) subscriptions"
+            return (
+                .noSubscription,
+                queries + " of the peer " + (count == 1 ? "does not select" : "selects")
+                    + " the document"
+            )
+        }
+        guard acknowledged >= commit, found.clock.quarantinedRemotely == nil else {
+            let progress =
+                "commit \(commit) changed the document; the peer has acknowledged commit "
+                + "\(acknowledged)" + (found.sentUpTo.map { " and was sent commit \($0)" } ?? "")
+            return (.lagging, ([progress] + found.clock.sentences).joined(separator: "; "))
+        }
+        guard found.presence != .deleted else {
+            return (
+                .deleted,
+                "commit \(commit) deleted the document, and the peer has acknowledged it"
+            )
+        }
+        return (.ok, "the peer has acknowledged commit \(acknowledged)")
+    }
+
+    /// Returns the right that is missing; nil if all are there.
+    private static func missingRight(_ found: SyncExplanation) -> String? {
+        if !found.isShared {
+            return "the sync scope of the collection is \(found.scope), which excludes the peer"
+        }
+        if !found.mayRead { return "the grant of the peer does not permit reading the document" }
+        if !found.maySend { return "the grant of this peer does not permit writing the document" }
+        return found.refused.map { "the peer refuses the local version: \($0.reason)" }
+    }
+
+    /// The step in JSON.
+    var object: Object {
+        [
+            "from": from.map { .string("\($0)") } ?? .null, "to": .string("\(to)"),
+            "state": .string(state.rawValue), "reason": .string(reason),
+        ]
+    }
+}
