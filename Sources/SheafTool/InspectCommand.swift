@@ -27,9 +27,13 @@ extension Command {
             same server answers programs, as format-spec/inspector.md describes. On a terminal with
             a desktop, the URL is also opened in the browser. SIGINT and SIGTERM end the command.
 
-            The store is opened for reading, so that any process may write to it meanwhile, also a
-            peer; its commits appear when they are durable. With --write the store is opened for
-            writing and locked, so no other process may write to it.
+            If 'sheaf peer serve' or 'sheaf peer connect' runs on the store, the server runs in the
+            process of the peer, and shows its connections and subscriptions, too. It ends with this
+            command, and the command fails when the peer ends.
+
+            Otherwise the store is opened for reading, so that any process may write to it meanwhile;
+            its commits appear when they are durable. With --write the store is opened for writing
+            and locked, so no other process may write to it.
 
             ADDRESS is numeric, such as 127.0.0.1 or [::1]. There is no encryption: on an address
             that other machines reach, the token and all data are readable in the network.
@@ -47,9 +51,18 @@ enum InspectCommand {
         let path = arguments.operands[0]
         let (address, port) = try address(arguments.value("listen") ?? "127.0.0.1:0")
         try checkIsNoFile(path)
-        let signals = try StopSignals()
-        let store = try open(path, isWritable: arguments.has("write"))
         let options = InspectorOptions(address: address, isWritable: arguments.has("write"))
+        let signals = try StopSignals()
+        // Without a path for its control socket, no peer runs on the store.
+        if ControlSocket.hasPath(forStore: path),
+            let socket = try ControlSocket.connectingToRunningPeer(ofStore: path)
+        {
+            let inspection = PeerInspection(socket, ofStore: path)
+            let page = try inspection.start(options, port: port)
+            show(page, options, opensBrowser: !arguments.has("no-open"), output)
+            return try inspection.wait(for: signals)
+        }
+        let store = try open(path, isWritable: options.isWritable)
         let inspector: Inspector
         do throws(ToolError) {
             inspector = try waitFor {
@@ -59,19 +72,27 @@ enum InspectCommand {
             try waitFor { try await store.close() }
             throw error
         }
-        output.write(inspector.url)
-        output.flush()
-        if !inspector.isLoopback {
-            output.printMessage(
-                "warning: other machines can reach \(address), and there is no encryption")
-        }
-        if !arguments.has("no-open") { openBrowser(inspector.url) }
+        let page = InspectorPage(url: inspector.url, isLoopback: inspector.isLoopback)
+        show(page, options, opensBrowser: !arguments.has("no-open"), output)
         _ = signals.wait()
         try waitFor {
             await inspector.stop()
             try await store.close()
         }
         return .ok
+    }
+
+    /// Prints the URL of the page, and opens it.
+    private static func show(
+        _ page: InspectorPage, _ options: InspectorOptions, opensBrowser: Bool, _ output: Output
+    ) {
+        output.write(page.url)
+        output.flush()
+        if !page.isLoopback {
+            output.printMessage(
+                "warning: other machines can reach \(options.address), and there is no encryption")
+        }
+        if opensBrowser { openBrowser(page.url) }
     }
 
     /// Opens a store that exists.

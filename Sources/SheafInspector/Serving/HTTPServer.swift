@@ -37,7 +37,8 @@
             guard let daemon else {
                 let reason = String(cString: strerror(errno))
                 context.stopThreads()
-                throw InspectorError("the inspector cannot listen on \(address.host): \(reason)")
+                throw InspectorError(
+                    "the inspector cannot listen on \(address.host):\(address.port): \(reason)")
             }
             self.daemon = daemon
             self.context = context

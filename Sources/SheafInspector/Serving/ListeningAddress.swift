@@ -15,10 +15,13 @@ package struct ListeningAddress: Sendable {
     /// Whether it means all addresses of the machine.
     package let isWildcard: Bool
     package let isIPv6: Bool
+    /// The port; 0 is any free port.
+    package let port: UInt16
     private let bytes: [UInt8]
 
     /// Reads an address such as `127.0.0.1`, `::1` or `localhost`; nil if it is not one.
     package init?(_ text: String, port: UInt16) {
+        self.port = port
         let numeric = HTTPRequest.lowercased(text) == "localhost" ? "127.0.0.1" : text
         var address = in_addr()
         var address6 = in6_addr()

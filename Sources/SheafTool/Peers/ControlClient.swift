@@ -41,7 +41,8 @@ enum ControlClient {
         return found
     }
 
-    private static func failure(_ text: String) -> ToolError {
+    /// Returns the error that a response describes.
+    static func failure(_ text: String) -> ToolError {
         guard case .object(let object)? = try? Value(json: text),
             case .string(let message)? = object["message"],
             case .integer(let code)? = object["code"]

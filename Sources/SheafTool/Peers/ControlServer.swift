@@ -16,12 +16,8 @@ import SheafSystem
 /// and with `#` and a note, then a line with `.`, or with `!` and a JSON object that describes the
 /// error.
 final class ControlServer: Sendable {
-    /// A handler of a request, which passes response lines to the first closure, and notes to the
-    /// second.
-    ///
-    /// The closures return whether the client is still connected.
-    typealias Handler =
-        @Sendable (Object, (String) -> Bool, _ note: (String) -> Bool) throws(ToolError) -> Void
+    /// A handler of a request.
+    typealias Handler = @Sendable (Object, ControlResponse) throws(ToolError) -> Void
 
     private struct State: Sendable {
         var conversations: [Int32: ControlSocket] = [:]
@@ -121,7 +117,7 @@ final class ControlServer: Sendable {
             guard case .object(let request)? = try? Value(json: line) else {
                 throw .failed("the request is not a JSON object")
             }
-            try handler(request, { socket.write("=" + $0) }, { socket.write("#" + $0) })
+            try handler(request, ControlResponse(socket))
             _ = socket.write(".")
         } catch {
             let failure: Object = [
@@ -129,5 +125,25 @@ final class ControlServer: Sendable {
             ]
             _ = socket.write("!" + Value.object(failure).json)
         }
+    }
+}
+
+/// The response to a request, whose functions return whether the client is still connected.
+struct ControlResponse {
+    private let socket: ControlSocket
+
+    init(_ socket: ControlSocket) {
+        self.socket = socket
+    }
+
+    /// Sends a line of JSON.
+    func write(_ line: String) -> Bool { socket.write("=" + line) }
+
+    /// Sends a note.
+    func note(_ text: String) -> Bool { socket.write("#" + text) }
+
+    /// Blocks until the client has ended its connection, or the server is stopping.
+    func waitForEnd() {
+        socket.waitForEnd()
     }
 }

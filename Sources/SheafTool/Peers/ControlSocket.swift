@@ -38,25 +38,35 @@ final class ControlSocket: Sendable {
 
     /// Connects to the peer that has opened the store at `path`.
     static func connecting(toStore path: String) throws(ToolError) -> ControlSocket {
+        if let socket = try connectingToRunningPeer(ofStore: path) { return socket }
+        guard !PosixPath.isRegularFile(path) else {
+            throw .storage(.notADirectory(path: path), at: path)
+        }
+        throw .failed(
+            "no peer is running on the store at \(path.shortened); start one with 'sheaf peer serve \(path.shortened) ...'"
+        )
+    }
+
+    /// Connects to the peer that has opened the store at `path`; returns nil if there is none.
+    static func connectingToRunningPeer(
+        ofStore path: String
+    ) throws(ToolError) -> ControlSocket? {
         let socket = try make()
         let socketPath = self.path(ofStore: path)
         let isPresent = try withAddress(socketPath) { connect(socket.descriptor, $0, $1) == 0 }
-        guard isPresent else {
-            switch errno {
-            case ENOENT, ECONNREFUSED, ENOTDIR:
-                guard !PosixPath.isRegularFile(path) else {
-                    throw .storage(.notADirectory(path: path), at: path)
-                }
-                throw .failed(
-                    "no peer is running on the store at \(path.shortened); start one with 'sheaf peer serve \(path.shortened) ...'"
-                )
-            default:
-                throw .failed(
-                    "cannot connect to the peer at \(socketPath.shortened(to: ErrorText.limit)): \(systemText())"
-                )
-            }
+        guard !isPresent else { return socket }
+        switch errno {
+        case ENOENT, ECONNREFUSED, ENOTDIR: return nil
+        default:
+            throw .failed(
+                "cannot connect to the peer at \(socketPath.shortened(to: ErrorText.limit)): \(systemText())"
+            )
         }
-        return socket
+    }
+
+    /// Whether the path of a store is short enough for a control socket.
+    static func hasPath(forStore path: String) -> Bool {
+        self.path(ofStore: path).utf8.count <= maximumPathLength
     }
 
     /// Listens on the control socket of the store at `path`, which this process has opened.
@@ -100,6 +110,23 @@ final class ControlSocket: Sendable {
         shutdown(descriptor, Int32(SHUT_RD))
     }
 
+    /// Shuts down the sending direction; bytes are still received.
+    func endWriting() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Blocks until the other side or `endReading` has ended the receiving direction.
+    func waitForEnd() {
+        var byte: UInt8 = 0
+        while true {
+            let count = recv(descriptor, &byte, 1, 0)
+            // A timeout of `setPatience` ends no connection here, and further bytes are ignored.
+            guard count > 0 || count < 0 && [EINTR, EAGAIN, EWOULDBLOCK].contains(errno) else {
+                return
+            }
+        }
+    }
+
     /// Shuts down both directions.
     func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
@@ -136,15 +163,17 @@ final class ControlSocket: Sendable {
         return ControlSocket(number)
     }
 
+    /// Maximum number of bytes of the path of a socket.
+    private static let maximumPathLength = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
     private static func withAddress<Result>(
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) throws(ToolError) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let limit = MemoryLayout.size(ofValue: address.sun_path) - 1
-        guard path.utf8.count <= limit else {
+        guard path.utf8.count <= maximumPathLength else {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes; a socket path may have at most \(limit), so "
+                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes; a socket path may have at most \(maximumPathLength), so "
                     + "use a store with a shorter path")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

@@ -15,13 +15,15 @@ final class PeerAnswers: Sendable {
 
     let peer: Peer
     let transport: TCPTransport
-    private struct State: Sendable {
+    struct State: Sendable {
         var isStopping = false
         /// The running statements.
         var statements: Set<Task<Void, Never>> = []
+        /// Number of running inspectors.
+        var inspectorCount = 0
     }
 
-    private let state = Monitor(State())
+    let state = Monitor(State())
     private let evaluationStop = EvaluationStop()
 
     init(_ peer: Peer, _ transport: TCPTransport) {
@@ -40,19 +42,18 @@ final class PeerAnswers: Sendable {
         for statement in statements { statement.cancel() }
     }
 
-    /// Handles one request, and passes the lines of the response to `write`.
-    func answer(
-        _ request: Object, _ write: (String) -> Bool, _ note: (String) -> Bool
-    ) throws(ToolError) {
+    /// Handles one request.
+    func answer(_ request: Object, _ response: ControlResponse) throws(ToolError) {
         switch try request.text("do") {
-        case "list": for row in try rows() { guard write(row) else { return } }
-        case "execute": try execute(request, write, note)
+        case "list": for row in try rows() { guard response.write(row) else { return } }
+        case "execute": try execute(request, response)
         case "status":
             if case .integer(let commit)? = request["commit"] {
                 try wait(for: UInt64(clamping: commit), request)
             }
-            _ = write(try status())
-        case "explain": _ = write(try explain(request))
+            _ = response.write(try status())
+        case "explain": _ = response.write(try explain(request))
+        case "inspect": try inspect(request, response)
         case let other: throw .failed("unknown request '\(other.shortened)'")
         }
     }
@@ -60,7 +61,7 @@ final class PeerAnswers: Sendable {
     // MARK: Statements
 
     private func execute(
-        _ request: Object, _ write: (String) -> Bool, _ note: (String) -> Bool
+        _ request: Object, _ response: ControlResponse
     ) throws(ToolError) {
         let text = try request.text("statement")
         var values: [String: Value] = [:]
@@ -72,10 +73,10 @@ final class PeerAnswers: Sendable {
         let store = peer.store
         let result = try untilStopped { try await store.execute(DQL(verbatim: text), arguments) }
         for item in result.items {
-            guard write(try asTool { try item.jsonString }) else { return }
+            guard response.write(try asTool { try item.jsonString }) else { return }
         }
         for text in result.notes {
-            guard note(text) else { return }
+            guard response.note(text) else { return }
         }
         guard statement.isWriting, let commit = result.commitID else { return }
         var line = JSONLine()
@@ -84,7 +85,7 @@ final class PeerAnswers: Sendable {
             line.add("changed", result.mutatedDocumentIDs.count)
             line.add("ids", raw: Value.array(result.mutatedDocumentIDs).json)
         }
-        _ = write(line.closed)
+        _ = response.write(line.closed)
     }
 
     /// Blocks the thread until a task has ended; the task is canceled when the peer stops.

@@ -24,8 +24,8 @@ extension Command {
             and SIGTERM close the store; the command ends within 2 seconds. Running statements of
             'sheaf peer execute' then fail, and received documents that are not written yet are
             sent again later. While the peer runs, it has the store locked; 'sheaf peer list',
-            'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync' connect to it
-            through the socket PATH.peer, which only its owner can access.
+            'sheaf peer execute', 'sheaf sync status', 'sheaf explain-sync' and 'sheaf inspect'
+            connect to it through the socket PATH.peer, which only its owner can access.
 
             JSON keys: event, address, peer (a public key), reason.
             """,
@@ -115,8 +115,8 @@ struct PeerRun {
         }
         let answers = PeerAnswers(peer, transport)
         let server = try ControlServer(forStore: setup.path) {
-            (request, write, note) throws(ToolError) in
-            try answers.answer(request, write, note)
+            (request, response) throws(ToolError) in
+            try answers.answer(request, response)
         }
         defer {
             answers.stop()
