@@ -26,7 +26,7 @@ public final class Inspector: Sendable {
         _ subject: InspectedStore, _ address: ListeningAddress, _ options: InspectorOptions
     ) throws(InspectorError) {
         let token = AccessToken()
-        let changes = ChangeFollower(subject.store)
+        let changes = ChangeFollower(subject.store, options.limits)
         let routes = Routes(
             subject, changes, options.limits, at: address, token,
             statementSeconds: options.statementSeconds)

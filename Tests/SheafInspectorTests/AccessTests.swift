@@ -25,6 +25,8 @@ extension InspectorTests {
                 let entry = fixture.response("GET", "/?token=\(wrong)", hasToken: false)
                 #expect(entry?.status == 401)
             }
+            let both = ["Authorization: Bearer x", "Cookie: sheaf-\(fixture.port)=\(token)"]
+            #expect(fixture.response("GET", "/about", both, hasToken: false)?.status == 401)
             #expect(fixture.response("GET", "/about")?.status == 200)
             await fixture.inspector.stop()
         }
@@ -57,6 +59,7 @@ extension InspectorTests {
             for host in [
                 "example.org", "example.org:\(port)", "127.0.0.1", "127.0.0.1:\(port - 1)", "",
                 "127.0.0.1:\(port).example.org", "localhost.example.org:\(port)",
+                "127.0.0.1.example.org:\(port)", "example.org.127.0.0.1:\(port)",
                 "127.0.0.2:\(port)",
             ] {
                 #expect(fixture.response("GET", "/about", ["Host: \(host)"])?.status != 200)
@@ -71,6 +74,22 @@ extension InspectorTests {
             let client = RawClient(port: port)
             client.send("GET /about HTTP/1.0\r\nAuthorization: Bearer \(fixture.token)\r\n\r\n")
             #expect(RawResponse(from: client)?.status != 200)
+            await fixture.inspector.stop()
+        }
+
+        @Test func `on all addresses, a numeric Host is accepted, and no other name`() async throws
+        {
+            let fixture = try await InspectorFixture(InspectorOptions(address: "0.0.0.0"))
+            let port = fixture.port
+            for host in ["10.0.0.1:\(port)", "[fe80::1]:\(port)", "localhost:\(port)"] {
+                #expect(fixture.response("GET", "/about", ["Host: \(host)"])?.status == 200)
+            }
+            for host in [
+                "example.org:\(port)", "127.0.0.1.example.org:\(port)", "10.0.0.1", "10.0.0.1:1",
+                "fe80::1:\(port)", "[example.org]:\(port)", "10.0.0.1 :\(port)", "010.1:\(port)",
+            ] {
+                #expect(fixture.response("GET", "/about", ["Host: \(host)"])?.status != 200)
+            }
             await fixture.inspector.stop()
         }
 

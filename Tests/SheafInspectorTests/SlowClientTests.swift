@@ -1,6 +1,7 @@
 import SheafInspector
 import SheafStatements
 import SheafStore
+import SheafSystem
 import SheafTestSupport
 import Testing
 
@@ -19,6 +20,25 @@ extension InspectorTests {
             #expect(fixture.response("GET", "/about")?.status == 200)
             try await fixture.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
             for client in clients { #expect(client.nextNamed()?.commit == 1) }
+            await fixture.inspector.stop()
+        }
+
+        @Test func `clients of changes that are gone make room, also without commits`() async throws
+        {
+            var options = InspectorOptions()
+            options.limits.silenceSeconds = 1
+            let fixture = try await InspectorFixture(options)
+            var clients = (0..<16).map { _ in EventClient(fixture) }
+            #expect(clients.allSatisfy { $0.status == 200 })
+            #expect(EventClient(fixture).status == 503)
+            clients = []
+            // The comments of the next seconds find the connections closed.
+            let end = Clock.system.monotonicNanoseconds() + 60_000_000_000
+            var status = 503
+            while status != 200, Clock.system.monotonicNanoseconds() < end {
+                status = EventClient(fixture).status
+            }
+            #expect(status == 200)
             await fixture.inspector.stop()
         }
 

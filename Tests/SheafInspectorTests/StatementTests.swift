@@ -90,6 +90,26 @@ extension InspectorTests {
             await writable.stop()
         }
 
+        @Test func `a statement is canceled when its time is over`() async throws {
+            var options = InspectorOptions()
+            options.statementSeconds = 1
+            let fixture = try await InspectorFixture(options)
+            let documents = (0..<2_000).map { "({'_id': \($0), 'text': 'ab'})" }
+            try await fixture.store.execute(
+                DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")))
+            // Each condition builds a text of 1 MB, so all of them would take minutes.
+            let slow = "char_length(repeat(text, 500000)) = "
+            let conditions = (1...20).map { slow + "-\($0)" }.joined(separator: " OR ")
+            let (status, answer) = try fixture.query("SELECT * FROM cars WHERE " + conditions)
+            guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
+            #expect(status == 400)
+            #expect(
+                error["message"]
+                    == "the statement exceeded the time limit of the inspector of 1 s")
+            #expect(try fixture.query("SELECT COUNT(*) AS n FROM cars").1["rows"] == [["n": 2_000]])
+            await fixture.inspector.stop()
+        }
+
         @Test func `an error has its position in the statement`() async throws {
             let fixture = try await InspectorFixture()
             let (status, answer) = try fixture.query("SELECT *\nFROM cars WERE a = 1")
@@ -146,6 +166,24 @@ extension InspectorTests {
                 #expect(words.count == 2 && Double(words[1]) != nil)
                 #expect(words[0].utf8.allSatisfy { $0 == 0x5F || $0 >= 0x61 && $0 <= 0x7A })
             }
+            await fixture.inspector.stop()
+        }
+
+        @Test func `names of metrics have no characters that would end a line`() async throws {
+            let fixture = try await InspectorFixture()
+            fixture.store.queries.registeredCollections.register("health") {
+                [
+                    ["_id": 1, "name": "a b\"{}\n#é9", "value": 1.5],
+                    ["_id": 2, "name": "isTrue", "value": true],
+                    ["_id": 3, "name": "text", "value": "no number"],
+                ]
+            }
+            let text = try #require(fixture.response("GET", "/metrics")).text
+            let lines = text.split(separator: "\n")
+            #expect(lines.contains("sheaf_a_b______9 1.5"))
+            #expect(lines.contains("# TYPE sheaf_a_b______9 gauge"))
+            #expect(lines.contains("sheaf_isTrue 1") && !text.contains("text"))
+            #expect(lines.contains("sheaf_commit 0"))
             await fixture.inspector.stop()
         }
     }

@@ -32,10 +32,12 @@ final class ChangeFollower: Sendable {
     private static let intervalNanoseconds: UInt64 = 20_000_000
 
     private let store: Store
+    private let silenceNanoseconds: UInt64
     private let state = Monitor(State())
 
-    init(_ store: Store) {
+    init(_ store: Store, _ limits: ServerLimits) {
         self.store = store
+        silenceNanoseconds = UInt64(limits.silenceSeconds) * 1_000_000_000
     }
 
     /// Returns the response to a request, whose body the thread writes.
@@ -107,7 +109,8 @@ final class ChangeFollower: Sendable {
             for client in added {
                 streams.append(
                     ChangeStream(
-                        client.body, since: client.since, hasChanges: client.hasChanges, at: now))
+                        client.body, since: client.since, hasChanges: client.hasChanges,
+                        silenceNanoseconds: silenceNanoseconds, at: now))
             }
             advance(&streams, at: now)
             streams.removeAll { $0.body.isEnded }

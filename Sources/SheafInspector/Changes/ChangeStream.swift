@@ -7,6 +7,8 @@ import SheafStorage
 struct ChangeStream {
     let body: StreamBody
     private let hasChanges: Bool
+    /// Time without a commit after which a comment keeps the connection open.
+    private let silenceNanoseconds: UInt64
     /// The newest commit that has been written as an event.
     private var last: CommitID
     /// The end of the last commit that has been read; nil before the first one.
@@ -21,12 +23,13 @@ struct ChangeStream {
         var commits: CommitReader
     }
 
-    /// Time without a commit after which a comment keeps the connection open.
-    private static let silenceNanoseconds: UInt64 = 15_000_000_000
-
     /// Begins the events of the commits after `since`.
-    init(_ body: StreamBody, since: CommitID, hasChanges: Bool, at nanoseconds: UInt64) {
+    init(
+        _ body: StreamBody, since: CommitID, hasChanges: Bool, silenceNanoseconds: UInt64,
+        at nanoseconds: UInt64
+    ) {
         self.body = body
+        self.silenceNanoseconds = silenceNanoseconds
         self.hasChanges = hasChanges
         last = since
         writtenAt = nanoseconds
@@ -50,7 +53,7 @@ struct ChangeStream {
             last = commit.id
             writtenAt = nanoseconds
         }
-        guard nanoseconds - writtenAt >= Self.silenceNanoseconds, body.hasRoom else { return }
+        guard nanoseconds - writtenAt >= silenceNanoseconds, body.hasRoom else { return }
         body.write(Array(":\n\n".utf8))
         writtenAt = nanoseconds
     }

@@ -8,6 +8,10 @@ package struct ServerLimits: Sendable {
     package var headerBytes = 32 << 10
     /// Maximum number of bytes of a body.
     package var bodyBytes = 1 << 20
+    /// Time without a commit after which a comment is sent to the clients of changes.
+    ///
+    /// A client that has gone is only noticed when bytes are sent to it.
+    package var silenceSeconds = 15
     /// Number of threads that run requests.
     package var threads = 4
 
