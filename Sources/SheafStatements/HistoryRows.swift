@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
@@ -59,13 +59,13 @@ struct HistoryRows {
     func forEachCommit(_ body: (Object) throws(StoreError) -> Bool) throws(StoreError) {
         try visit { (commit) throws(StoreError) in
             let origin = try origin(of: commit)
-            var count = 0
-            var latest: Stamp?
-            try snapshot.forEachChange(of: commit, reading: { StoreError($0) }) {
-                (change) throws(StoreError) in
-                count += 1
-                if let stamp = change.stamp { latest = max(latest ?? stamp, stamp) }
-                return true
+            let count: Int
+            let site: Site?
+            do throws(EngineError) {
+                count = try snapshot.changeCount(of: commit)
+                site = try origin?.stamp.site ?? snapshot.site(ofLocal: commit)
+            } catch {
+                throw StoreError(error)
             }
             return try body([
                 "_id": .integer(Int64(clamping: commit.id)),
@@ -74,7 +74,7 @@ struct HistoryRows {
                 "bytes": .integer(Int64(clamping: commit.byteCount)),
                 "operations": .integer(Int64(clamping: commit.operationCount)),
                 "documents": .integer(Int64(count)),
-                "site": Self.text(origin?.stamp.site ?? latest?.site),
+                "site": Self.text(site),
                 "isLocal": Self.isLocal(commit, origin),
                 "isCompacted": .bool(commit.isCompacted),
             ])

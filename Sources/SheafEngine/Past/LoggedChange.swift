@@ -48,17 +48,63 @@ extension DocumentSnapshot {
             guard let change else { continue }
             // A document that replaces the remnant of an evicted one follows a removal.
             let next = index + 1 < operations.count ? operations[index + 1] : nil
-            if change.action == .evict, let next, isChange(next, of: logged.operation.key) {
-                continue
+            do throws(EngineError) {
+                if change.action == .evict, let next,
+                    try isChange(next, of: logged.operation.key)
+                {
+                    continue
+                }
+            } catch {
+                throw failure(error)
             }
             guard try body(change) else { return }
         }
     }
 
+    /// Returns the number of documents that `forEachChange` visits, without decoding their fields.
+    package func changeCount(of commit: LoggedCommit) throws(EngineError) -> Int {
+        let operations = try onStorage { () throws(StorageError) in try commit.operations() }
+        var count = 0
+        for (index, logged) in operations.enumerated() where try isChange(logged) {
+            let next = index + 1 < operations.count ? operations[index + 1] : nil
+            if logged.operation.kind == .remove, let next,
+                try isChange(next, of: logged.operation.key)
+            {
+                continue
+            }
+            count += 1
+        }
+        return count
+    }
+
+    /// Returns the site that all writes of a local commit have; nil if it only evicts.
+    package func site(ofLocal commit: LoggedCommit) throws(EngineError) -> Site? {
+        var site: Site?
+        try forEachChange(of: commit, reading: { $0 }) { (change) throws(EngineError) in
+            site = change.stamp?.site
+            return site == nil
+        }
+        return site
+    }
+
     /// Whether an operation changes the document with a key, and is not its remnant.
-    private func isChange(_ logged: LoggedOperation, of key: UnsafeRawBufferPointer) -> Bool {
+    private func isChange(
+        _ logged: LoggedOperation, of key: UnsafeRawBufferPointer
+    ) throws(EngineError) -> Bool {
         guard logged.operation.key.elementsEqual(key) else { return false }
-        return (try? change(by: logged)) != nil
+        return try isChange(logged)
+    }
+
+    /// Whether an operation changes a document, and is not its remnant.
+    private func isChange(_ logged: LoggedOperation) throws(EngineError) -> Bool {
+        let operation = logged.operation
+        guard case .document(let number, _)? = StoreKey(operation.key),
+            catalog.collections.indices.contains(Int(number))
+        else { return false }
+        guard operation.kind != .remove else { return true }
+        return try onDocument(Array(operation.key)) { () throws(Malformed) in
+            try DocumentPayload(operation.payload).state?.isRemnant != true
+        }
     }
 
     /// Returns the change by an operation; nil if it concerns no document, or is a remnant.
@@ -87,7 +133,7 @@ extension DocumentSnapshot {
             let isKnown = try changes.form == .delta ? true : hasDocument(before: logged)
             return LoggedChange(
                 collection: collection, id: document, action: isKnown ? .update : .insert,
-                fields: changes.paths
+                fields: changes.paths(ofExisting: isKnown)
                     + (try fieldsRemoved(with: key, by: logged, except: changes)),
                 stamp: changes.stamp)
         }

@@ -12,6 +12,8 @@ package struct PayloadChanges {
     package let isRemnant: Bool
     /// The paths that were written.
     package private(set) var changed: [[String]] = []
+    /// The paths among them with values that are not initial.
+    private var stamped: [[String]] = []
     /// The paths below which fields were removed; an empty path is the document.
     package private(set) var removed: [[String]] = []
     /// The latest stamp of what was written.
@@ -43,6 +45,7 @@ package struct PayloadChanges {
                 default:
                     guard let written = item.stamp, !base.covers(written) else { return }
                     changed.append(item.path)
+                    if written != .initial { stamped.append(item.path) }
                     stamp = max(stamp ?? written, written)
                 }
             }
@@ -52,8 +55,12 @@ package struct PayloadChanges {
         removed = Self.unique(removed)
     }
 
-    /// The paths of all changes, without that of the document.
-    package var paths: [[String]] { Self.unique(changed + removed).filter { !$0.isEmpty } }
+    /// Returns the paths of all changes, without that of the document.
+    ///
+    /// No version vector covers initial values, so later changes of the document contain them, too.
+    package func paths(ofExisting isExisting: Bool) -> [[String]] {
+        Self.unique((isExisting ? stamped : changed) + removed).filter { !$0.isEmpty }
+    }
 
     private static func unique(_ paths: [[String]]) -> [[String]] {
         var seen = Set<[[UInt8]]>()
