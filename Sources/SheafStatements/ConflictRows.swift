@@ -24,14 +24,22 @@ struct ConflictRows {
     func forEach(_ body: (Object) throws(StoreError) -> Bool) throws(StoreError) {
         for (number, collection) in snapshot.catalog.collections.enumerated() {
             if let wanted = bounds.collection, wanted != collection { continue }
+            guard let keys = keys(in: collection, number) else { continue }
             var goesOn = true
-            try snapshot.forEachEntry(in: StoreKey.documents(of: UInt16(number))) {
+            try snapshot.forEachEntry(in: keys) {
                 (key, pointer) throws(StoreError) in
                 goesOn = try visit(key, pointer, collection, body)
                 return goesOn
             }
             guard goesOn else { return }
         }
+    }
+
+    /// Returns the keys of the wanted documents; nil if the id is that of no document.
+    private func keys(in collection: String, _ number: Int) -> KeyRange? {
+        guard let wanted = bounds.document else { return StoreKey.documents(of: UInt16(number)) }
+        let key = (try? snapshot.key(collection: collection, id: wanted)) ?? nil
+        return key.map(KeyRange.only)
     }
 
     private func visit(
@@ -55,7 +63,6 @@ struct ConflictRows {
         } catch {
             throw StoreError(error)
         }
-        if let wanted = bounds.document, wanted != id { return true }
         for (path, candidates) in found {
             guard try body(row(collection, id, path, candidates)) else { return false }
         }
