@@ -56,6 +56,12 @@ final class PeerLoop: Sendable {
         }
     }
 
+    /// An open connection with its counters.
+    private struct OpenConnection {
+        let connection: any PeerConnection
+        let traffic: ConnectionTraffic
+    }
+
     private let inbox = Monitor(Inbox())
     private let store: Store
     private let registry: ReplicationRegistry
@@ -140,7 +146,7 @@ final class PeerLoop: Sendable {
         let replicator = Replicator(
             store.queries, identity, attachments: store.attachments, limits: limits,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
-        var connections: [UInt64: any PeerConnection] = [:]
+        var connections: [UInt64: OpenConnection] = [:]
         while true {
             let work = inbox.wait(until: replicator.deadline, while: \.isEmpty) { inbox in
                 defer {
@@ -157,7 +163,7 @@ final class PeerLoop: Sendable {
             perform(replicator, &connections)
             guard !work.isStopping else { break }
         }
-        for connection in connections.values { connection.close(because: "the peer stops") }
+        for open in connections.values { open.connection.close(because: "the peer stops") }
         let late = inbox.withLock { inbox in
             inbox.isOver = true
             defer { inbox.events = [] }
@@ -168,19 +174,22 @@ final class PeerLoop: Sendable {
     }
 
     private func handle(
-        _ event: Event, _ replicator: Replicator, _ connections: inout [UInt64: any PeerConnection],
+        _ event: Event, _ replicator: Replicator, _ connections: inout [UInt64: OpenConnection],
         at now: UInt64
     ) {
         switch event {
         case .connected(let number, let connection):
-            connections[number] = connection
             let remote = connection.remote
+            let traffic = ConnectionTraffic(with: remote.key.bytes)
+            connections[number] = OpenConnection(connection: connection, traffic: traffic)
+            registry.record(traffic, ofConnection: number)
             replicator.connect(
                 number, expecting: remote.key.bytes, rights: remote.rights,
                 own: connection.ownRights,
                 connection.kind, from: remote.address, at: now)
             presence.announce(.connected(remote))
         case .received(let number, let bytes):
+            connections[number]?.traffic.recordReceived(bytes.count)
             bytes.span.withUnsafeBytes { replicator.receive($0, on: number, at: now) }
         case .closed(let number, let reason):
             replicator.disconnect(number, .lost(reason))
@@ -206,20 +215,24 @@ final class PeerLoop: Sendable {
     }
 
     private func perform(
-        _ host: Replicator, _ connections: inout [UInt64: any PeerConnection]
+        _ host: Replicator, _ connections: inout [UInt64: OpenConnection]
     ) {
         var (hasChanges, hasNewPresence) = (false, false)
         var refusals: [[UInt8]: PeerRefusals] = [:]
         var refused: [RefusedWrite] = []
         for effect in host.drainEffects() {
             switch effect {
-            case .send(let number, let bytes): connections[number]?.send(bytes)
+            case .send(let number, let bytes):
+                guard let open = connections[number] else { continue }
+                open.traffic.recordSent(bytes.count)
+                open.connection.send(bytes)
             // `ended` follows, and names the side that closed the connection.
             case .close: break
             case .ended(let number, let reason):
-                guard let connection = connections.removeValue(forKey: number) else { continue }
-                connection.close(because: "\(reason)")
-                presence.announce(.disconnected(connection.remote, reason: "\(reason)"))
+                guard let open = connections.removeValue(forKey: number) else { continue }
+                registry.record(nil, ofConnection: number)
+                open.connection.close(because: "\(reason)")
+                presence.announce(.disconnected(open.connection.remote, reason: "\(reason)"))
             case .write(let job): enter(job)
             case .fetched(let id, let update): fetches.record(id, update)
             case .statusChanged: hasChanges = true

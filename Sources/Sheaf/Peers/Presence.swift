@@ -136,6 +136,12 @@ public final class Presence: Sendable {
         loop.post(.presented(name: state.name, metadata: state.metadataBytes))
     }
 
+    /// Returns what is known of a peer that was a neighbor.
+    func status(of key: PeerKey) -> ReplicationStatus? { registry.status(of: key.bytes) }
+
+    /// Returns the counters of the connection to a neighbor.
+    func traffic(with key: PeerKey) -> ConnectionTraffic? { registry.traffic(with: key.bytes) }
+
     func close() {
         presences.close()
     }

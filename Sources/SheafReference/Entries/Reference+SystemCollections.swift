@@ -144,14 +144,20 @@ extension Reference {
         ReferenceEntry(
             .collection, "system:presence",
             summary: """
-                The peers that are reachable: `peer`, `name`, `distance`, `connections` and \
+                The peers that are reachable: `peer`, `name`, `site`, `distance`, `connections` and \
                 `metadata`; `kind` is `local`, `remote` or `disconnected`.
                 """,
             details: [
                 """
-                Each connection has the `peer` at its other end and its `transport`. A disconnected \
-                peer has `address`, `reason` and `since`. Without a running peer there are no rows.
+                Each connection has the `peer` at its other end and its `transport`. Those of the \
+                local peer also have `bytesSent`, `bytesReceived`, and the number of newest commits \
+                that the other peer has not confirmed as `lag`, which is null until it confirms one.
+                """,
                 """
+                `site` is that of stamps, known of the local peer and of those that were connected to \
+                it. A disconnected peer has `address`, `reason` and `since`. Without a running peer \
+                there are no rows.
+                """,
             ],
             examples: [
                 ReferenceExample("SELECT name FROM system:presence", ["no rows"])

@@ -39,6 +39,8 @@ package final class ReplicationRegistry: Sendable {
         var isSyncing = false
         /// The names of the types of the transports.
         var transports: [String] = []
+        /// The open connections by number; a newer one to the same peer has a greater number.
+        var traffic: [UInt64: ConnectionTraffic] = [:]
         var waiters: [Waiter] = []
         /// Numbers of the waiters canceled before they were added.
         var cancelled: Set<UInt64> = []
@@ -66,6 +68,23 @@ package final class ReplicationRegistry: Sendable {
     /// Sets the transports of the peer, by the names of their types.
     package func recordTransports(_ names: [String]) {
         state.withLock { $0.transports = names }
+    }
+
+    /// Adds a connection, or removes it with nil.
+    package func record(_ traffic: ConnectionTraffic?, ofConnection number: UInt64) {
+        state.withLock { $0.traffic[number] = traffic }
+    }
+
+    /// Returns the bytes of the newest connection to a peer; nil without one.
+    package func traffic(with key: [UInt8]) -> ConnectionTraffic? {
+        state.withLock { state in
+            state.traffic.filter { $0.value.key == key }.max { $0.key < $1.key }?.value
+        }
+    }
+
+    /// Returns the status of a remembered peer.
+    package func status(of key: [UInt8]) -> ReplicationStatus? {
+        state.withLock { $0.rows[key]?.status }
     }
 
     /// The rows of `system:transports_info`.
@@ -214,6 +233,7 @@ package final class ReplicationRegistry: Sendable {
             state.isClosed = true
             state.onRefusedWrites = nil
             state.isSyncing = false
+            state.traffic = [:]
             for key in state.rows.keys { state.rows[key]?.status.isConnected = false }
             defer { state.waiters = [] }
             return state.waiters
