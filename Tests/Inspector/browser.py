@@ -10,6 +10,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+CHROMIUM, CHROMEDRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 SECONDS = 15
 PICTURED = {
     "collections": ("garage", "#/collections"),
@@ -31,11 +32,11 @@ class Page:
 
     def __enter__(self):
         options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
+        options.binary_location = CHROMIUM
         for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"]:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = webdriver.ChromeService("/usr/bin/chromedriver")
+        service = webdriver.ChromeService(CHROMEDRIVER)
         self.driver = webdriver.Chrome(options=options, service=service)
         self.entered = set()
         self.reset()
@@ -53,10 +54,15 @@ class Page:
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.driver.get("about:blank")
         if url not in self.entered:
-            self.driver.get(url)
-            self.entered.add(url)
+            self.enter(store)
         self.driver.get(f"{self.origin}/{route}")
         self.find("main .page")
+
+    def enter(self, store):
+        """Opens the address that the inspector of a store has printed, with its token."""
+        url = self.world.url(store)
+        self.driver.get(url)
+        self.entered.add(url)
 
     def reset(self):
         """Forgets what a scene has changed in the browser."""

@@ -129,6 +129,40 @@ def scene_hostile(page):
     page.find(".tree", "<script>window.hacked=1</script>")
 
 
+def scene_hostile_names(page):
+    """scripts in names of collections and in errors are shown as texts"""
+    page.failing_requests_allowed = True
+    name = "`<img src=x onerror=window.hacked=1>`"
+    page.visit("conflicts", "#/query")
+    page.statement(f"INSERT INTO {name} DOCUMENTS ({{ '_id': 1 }})")
+    page.find(".result", "1 document changed")
+    page.visit("conflicts", "#/collections")
+    page.click("td a", "<img src=x")
+    page.find(".vrow", "1")
+    page.visit("conflicts", "#/query")
+    page.statement("SELECT <img src=x onerror=window.hacked=1>")
+    page.find(".error")
+    assert not page.all("main img") and page.run("return window.hacked") is None
+
+
+def scene_restart(page):
+    """a page resumes after its inspector has started again, and says that it needs the new address"""
+    page.failing_requests_allowed = True
+    page.visit("counter", "#/activity")
+    page.find(".connection.live")
+    page.world.end_inspector("counter")
+    page.find(".connection.offline", "no connection")
+    page.world.restart_inspector("counter")
+    page.find(".connection.ended", "session ended")
+    first = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    page.enter("counter")
+    page.find("main .page")
+    page.driver.close()
+    page.driver.switch_to.window(first)
+    page.find(".connection.live")
+
+
 def scene_long_texts(page):
     """a long text and a long array are shortened until the reader asks for all"""
     page.visit("garage", '#/collections/notes/["a",1]')

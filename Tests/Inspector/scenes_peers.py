@@ -1,5 +1,7 @@
 """Scenes of the pages Conflicts and Mesh."""
 
+MAXIMUM_CLICKS = 3
+
 
 def scene_conflict(page):
     """the values of a conflict stand side by side, and keeping one ends the conflict"""
@@ -7,10 +9,32 @@ def scene_conflict(page):
     page.find("article.conflict", "owners / ann")
     sides = page.all("article.conflict:first-of-type .side-value")
     assert len(sides) == 2 and sum("shown" in side.get_attribute("class").split() for side in sides) == 1
+    assert "without seeing the value of the other" in page.text("article.conflict")
     before = len(page.all("article.conflict"))
+    commit = newest_commit(page)
     page.click("article.conflict:first-of-type .side-value:not(.shown) button", "Keep")
     page.find(".toast", "kept, commit")
     page.wait(lambda: len(page.all("article.conflict")) == before - 1, "one conflict less")
+    assert newest_commit(page) == commit + 1
+
+
+def newest_commit(page):
+    return page.run("return fetch('/about').then((answer) => answer.json()).then(({ commit }) => commit)")
+
+
+def scene_read_only_conflicts(page):
+    """an inspector that only reads shows conflicts, and says which one may keep a value"""
+    page.visit("mesh", "#/conflicts")
+    page.find("article.conflict", "owners / bob")
+    assert not page.all("article.conflict button")
+    assert "sheaf inspect --write" in page.text(".page-conflicts")
+
+
+def scene_device_names(page):
+    """the history of a document names devices in place of their sites"""
+    page.visit("mesh", '#/collections/owners/"ann"')
+    page.click(".choices button", "History")
+    page.find(".history .site", "hub")
 
 
 def scene_mesh(page):
@@ -19,14 +43,18 @@ def scene_mesh(page):
     page.wait(lambda: len(page.all(".mesh .peer")) >= 3, "three peers")
     assert len(page.all(".mesh .connection")) >= 2
     assert page.all(".mesh .peer.local")
+    page.find(".mesh .connection", "tcp")
+    page.wait(lambda: "iB" in page.text(".page-mesh table"), "the bytes of the connections")
+    assert "none" in page.find(".page-mesh tr", "tablet").text, "the tablet has all commits"
 
 
 def scene_missing_document(page):
     """three clicks lead from a collection to the reason why a document is not on a peer"""
     page.visit("mesh", "#/collections/cars")
-    page.click(".vrow", "car-0000009")
-    page.click("a", "On which peers?")
-    page.click(".answers a", "no subscription")
+    clicks = [(".vrow", "car-0000009"), ("a", "On which peers?"), (".answers a", "no subscription")]
+    assert len(clicks) <= MAXIMUM_CLICKS
+    for selector, text in clicks:
+        page.click(selector, text)
     page.find(".path-step.blocking")
     assert "subscription" in page.text(".blocking-note")
 

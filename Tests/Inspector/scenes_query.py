@@ -19,6 +19,33 @@ def scene_completion(page):
     page.find(".facts", "3 rows")
 
 
+def scene_edit(page):
+    """a statement is edited and run again, by the keyboard alone"""
+    page.visit("garage", "#/collections")
+    page.run("document.querySelector('#tab-collections').focus()")
+    page.keys(Keys.ARROW_DOWN)
+    page.wait(lambda: page.focused("e.tagName") == "TEXTAREA", "the focus in the editor")
+    page.keys("SELECT * FROM owners WHERE _id = 'bob'")
+    page.chord(Keys.CONTROL, Keys.ENTER)
+    page.find(".vrow", "Bob")
+    page.keys(Keys.BACKSPACE * 4, "cem'")
+    page.chord(Keys.CONTROL, Keys.ENTER)
+    page.find(".vrow", "Cem")
+    page.find(".facts", "1 row")
+    while page.focused("e.className") != "vtable":
+        page.keys(Keys.TAB)
+    page.keys(Keys.ENTER)
+    page.find(".row-detail", '"name": "Cem"')
+
+
+def scene_read_only(page):
+    """a statement that writes is refused, with the option that permits it"""
+    page.failing_requests_allowed = True
+    page.visit("garage", "#/query")
+    page.statement("DELETE FROM owners")
+    page.find(".error", "--write")
+
+
 def scene_completion_escape(page):
     """Escape closes the list of words, and leaves the statement as it was"""
     page.visit("garage", "#/query")

@@ -98,7 +98,7 @@ def scene_pause(page):
 def scene_observers(page):
     """observers, running statements and the progress of peers are listed"""
     page.visit("mesh", "#/activity")
-    for title in ["Observers and subscriptions", "Running statements", "Replication", "Refused writes"]:
+    for title in ["Observers", "Subscriptions", "Running statements", "Replication", "Refused writes"]:
         part = page.find("section.card", title)
         page.wait(lambda: "Loading" not in part.text, f"the rows of {title}")
     page.gone(".error")
@@ -107,7 +107,8 @@ def scene_observers(page):
 def scene_health(page):
     """sizes and counters are sampled and drawn while the page is open"""
     page.visit("garage", "#/health")
-    page.find(".tile", "requests")
+    page.find(".tile", "statements")
     page.find(".heading", "3 samples")
     assert len(page.all(".tile .spark")) > 3
+    assert len(page.all(".health-charts .lines polyline")) >= 2
     page.gone(".error")

@@ -1,14 +1,12 @@
 """The stores of the scenes, and an inspector for each of them.
 
 `garage` has a million documents; `conflicts` has fields that two sites wrote concurrently, and its
-inspector may write; `mesh` is one of three peers.
+inspector may write; `mesh` and `counter` are two of three peers.
 """
 
 import json
 import shutil
 import subprocess
-import time
-import urllib.request
 from urllib.parse import urlsplit
 
 CARS = 1_000_000
@@ -51,31 +49,6 @@ OWNERS = [
 ]
 
 
-class RunningServer:
-    """One server with all data that runs already, for the work on the page alone."""
-
-    def __init__(self, url):
-        self._url = url
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def url(self, _):
-        return self._url
-
-    def is_own(self, url):
-        return urlsplit(url).netloc in ("", urlsplit(self._url).netloc)
-
-    def commit(self, number):
-        parts = urlsplit(self._url)
-        request = urllib.request.Request(f"{parts.scheme}://{parts.netloc}/mock/commit")
-        request.add_header("Cookie", f"sheaf-{parts.port}={parts.query.removeprefix('token=')}")
-        urllib.request.urlopen(request).read()
-
-
 class Stores:
     """Stores that the tool creates, with an inspector for each of them."""
 
@@ -83,6 +56,7 @@ class Stores:
         self.sheaf = sheaf
         self.directory = work / "stores"
         self.processes = []
+        self.inspectors = {}
         self.urls = {}
 
     def __enter__(self):
@@ -94,6 +68,7 @@ class Stores:
             self.inspect("garage")
             self.inspect("conflicts", "--write")
             self.inspect("mesh")
+            self.inspect("counter")
         except BaseException:
             self.__exit__()
             raise
@@ -115,6 +90,16 @@ class Stores:
     def commit(self, number):
         """Commits a change from another process, while the inspector of the store is open."""
         self.query("garage", f"UPDATE cars SET color = 'color {number}' WHERE _id = 'car-0000003'")
+
+    def end_inspector(self, store):
+        """Ends the inspector of a store, as a crash of its process would."""
+        process = self.inspectors[store]
+        process.kill()
+        process.wait(timeout=SECONDS)
+
+    def restart_inspector(self, store):
+        """Starts an inspector on the port of the one that has ended; it has a new token."""
+        self.inspect(store, "--listen", urlsplit(self.urls[store]).netloc)
 
     # Parts
 
@@ -149,8 +134,9 @@ class Stores:
         for store in ["conflicts", "mesh"]:
             self.tool("backup", self.directory / "origin", self.directory / f"{store}.backup")
             self.tool("restore", self.directory / f"{store}.backup", self.directory / store)
-        self.query("conflicts", "UPDATE owners SET city = 'Paris' WHERE _id = 'ann'")
-        self.query("mesh", "UPDATE owners SET city = 'Oslo' WHERE _id = 'ann'")
+        for owner in ["ann", "bob"]:
+            self.query("conflicts", f"UPDATE owners SET city = 'Paris' WHERE _id = '{owner}'")
+            self.query("mesh", f"UPDATE owners SET city = 'Oslo' WHERE _id = '{owner}'")
         address = self.serve("mesh", "hub", "--subscribe", "SELECT * FROM owners")
         self.tool(
             "peer", "connect", self.directory / "conflicts", "--connect", address, *self.identity("conflicts"),
@@ -167,21 +153,22 @@ class Stores:
 
     def serve(self, store, name, *options):
         """Starts a peer, and returns the address of its first event."""
-        line = self.start(
+        _, line = self.start(
             "peer", "serve", self.directory / store, "--name", name, "--listen", "127.0.0.1:0",
             *self.identity(store), "--json", *options)
         return json.loads(line).get("address")
 
     def inspect(self, store, *options):
-        line = self.start("inspect", self.directory / store, "--no-open", *options)
+        process, line = self.start("inspect", self.directory / store, "--no-open", *options)
         assert line.startswith("http://"), f"sheaf inspect printed {line!r}"
+        self.inspectors[store] = process
         self.urls[store] = line
 
     def start(self, *arguments):
-        """Starts a process that runs until the end, and returns its first line."""
+        """Starts a process that runs until the end, and returns it with its first line."""
         process = subprocess.Popen(
             [self.sheaf, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
         line = process.stdout.readline().strip()
         assert line, f"sheaf {arguments[0]} ended: {process.stderr.read()}"
-        return line
+        return process, line

@@ -3,7 +3,7 @@
 import { rowsOf } from "./api.js";
 import { listen } from "./changes.js";
 import { fill, h } from "./dom.js";
-import { count, cut, nanoseconds, percent, shortKey } from "./format.js";
+import { count, cut, nanoseconds, shortKey } from "./format.js";
 import { toNumber } from "./json.js";
 import { agoText, commitLink, documentLink, empty, errorNote, heading, loading, plainTable, section, siteText, timeText } from "./parts.js";
 import { address } from "./router.js";
@@ -12,10 +12,15 @@ const POLL_MILLISECONDS = 1500;
 const SHOWN_COMMITS = 100;
 const SHOWN_CHANGES = 8;
 
+const KINDS = {
+  incremental: "updated from the changed documents", run: "the statement ran again",
+};
+
 export function mount(root, context) {
   const stream = commitStream(context);
   const parts = [
-    { title: "Observers and subscriptions", statement: "SELECT * FROM system:observers", draw: observerTable },
+    { title: "Observers", statement: "SELECT * FROM system:observers ORDER BY microseconds DESC", draw: observerTable },
+    { title: "Subscriptions", statement: "SELECT * FROM system:subscriptions", draw: subscriptionTable },
     { title: "Running statements", statement: "SELECT * FROM system:active_requests", draw: requestTable },
     { title: "Replication", statement: "SELECT * FROM system:data_sync_info", draw: syncTable },
     { title: "Refused writes", statement: "SELECT * FROM system:refused_writes", draw: refusedTable },
@@ -45,13 +50,20 @@ function statementLink(text) {
 }
 
 function observerTable(rows) {
-  if (rows.length === 0) return empty("No observers", "Observers and subscriptions of this process are listed here.");
-  const share = (row) => (toNumber(row.runs) > 0 ? percent(toNumber(row.incremental) / toNumber(row.runs)) : "–");
+  if (rows.length === 0) return empty("No observers", "Those of the inspected process are listed here, with the time that each of them costs.");
+  const time = (microseconds) => nanoseconds(microseconds == null ? null : toNumber(microseconds) * 1000);
   return plainTable([
-    ["statement", (row) => statementLink(row.statement)], ["kind", (row) => h("span.chip", {}, row.kind)],
-    ["runs", (row) => count(row.runs), "number"], ["incremental", share, "number"],
-    ["time", (row) => nanoseconds((toNumber(row.microseconds) ?? 0) * 1000), "number"], ["rows", (row) => count(row.rows), "number"],
-  ], rows, "Observers and subscriptions");
+    ["statement", (row) => [statementLink(row.statement), row.error && h("p.failure", {}, row.error)]],
+    ["last result", (row) => h("span.chip", { class: row.kind === "incremental" ? "good" : "", title: KINDS[row.kind] }, row.kind)],
+    ["runs", (row) => count(row.runs), "number"], ["updates", (row) => count(row.updates), "number"],
+    ["last", (row) => time(row.lastMicroseconds), "number"], ["in all", (row) => time(row.microseconds), "number"],
+    ["rows", (row) => count(row.rows), "number"],
+  ], rows, "Observers");
+}
+
+function subscriptionTable(rows) {
+  if (rows.length === 0) return empty("No subscriptions", "The peer of the inspected process receives no documents.");
+  return plainTable([["statement", (row) => statementLink(row.statement)]], rows, "Subscriptions");
 }
 
 function requestTable(rows) {
@@ -65,7 +77,7 @@ function requestTable(rows) {
 }
 
 function syncTable(rows) {
-  if (rows.length === 0) return empty("No peers", "This store has not replicated with a peer since it was opened.");
+  if (rows.length === 0) return empty("No peers", "No peer was connected since the store was opened.");
   const part = (row) => row.documents ?? {};
   return plainTable([
     ["peer", (row) => h("code", { title: String(row._id) }, shortKey(row._id))],
@@ -88,7 +100,7 @@ function refusedTable(rows) {
 function commitStream({ signal }) {
   const list = h("ol.stream", { "aria-label": "Commits, the newest first" });
   const state = { isPaused: false, waiting: [] };
-  const hint = empty("No commit since the page was opened", "Each commit of this process, of others and of peers appears here at once.");
+  const hint = empty("No commit since the page was opened", "Each commit of this process, of other processes and of peers appears here immediately.");
   const button = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
   button.addEventListener("click", () => {
     state.isPaused = !state.isPaused;

@@ -76,13 +76,9 @@ export function quoted(name) {
   return `\`${name.replaceAll("`", "``")}\``;
 }
 
-/** Returns a path with dots in quotes. */
-export function quotedPath(path) {
-  return pathParts(path).map(quoted).join(".");
-}
+const NAME_IN_PATH = /`((?:[^`]|``)*)`|[^.`]+/g;
 
-/** Returns the names of a path with dots, or of a JSON pointer. */
+/** Returns the names of a path as statements spell it, such as "engine.`top speed`". */
 export function pathParts(path) {
-  if (!path.startsWith("/")) return path.split(".");
-  return path.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return [...path.matchAll(NAME_IN_PATH)].map(([text, quotedName]) => quotedName?.replaceAll("``", "`") ?? text);
 }

@@ -6,6 +6,7 @@ import { fill, h, s, toast } from "./dom.js";
 import { count } from "./format.js";
 import { currentRoute, go } from "./router.js";
 import { errorNote } from "./parts.js";
+import { followDevices } from "./sites.js";
 import { moveByArrows } from "./tabs.js";
 import { nextTheme, restoreTheme } from "./theme.js";
 import * as activity from "./activity.js";
@@ -25,6 +26,11 @@ const PAGES = [
   { name: "activity", title: "Activity", module: activity, icon: "M3 12h4l3-8 4 16 3-8h4" },
   { name: "health", title: "Health", module: health, icon: "M12 20C2 13 3 6 7.5 5.5 10 5.3 12 8 12 8s2-2.7 4.5-2.5C21 6 22 13 12 20" },
 ];
+
+const CONNECTION_TITLES = {
+  live: "commits appear as they happen", offline: "the process of the inspector may have ended",
+  ended: "the inspector was started again: open the new address that it printed",
+};
 
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
@@ -72,11 +78,11 @@ function followRoute() {
 
 function drawStatus() {
   const state = changes.connectionState();
-  const words = { live: "live", connecting: "connecting", offline: "no connection" };
+  const words = { live: "live", connecting: "connecting", offline: "no connection", ended: "session ended" };
   const name = store.path.split("/").filter(Boolean).pop() ?? "";
   fill(document.getElementById("status"),
     h("span.store", { title: store.path }, name),
-    h("span.connection", { class: state }, h("span.dot"), words[state]),
+    h("span.connection", { class: state, title: CONNECTION_TITLES[state] }, h("span.dot"), words[state]),
     h("span.commit", { title: "the newest commit" }, store.commit === null ? "" : `commit ${count(store.commit)}`),
     h("span.access", {}, store.isWritable ? "writable" : "read-only"),
     h("button.quiet.theme", { type: "button", onclick: switchTheme, title: "light, dark or as the system" }, themeLabel()));
@@ -127,6 +133,7 @@ async function begin() {
   }
   drawStatus();
   addEventListener("hashchange", followRoute);
+  followDevices();
   followRoute();
   followChanges();
 }

@@ -1,5 +1,6 @@
 // The stream of commits, one for all pages: browsers open few connections to one host.
 
+import { about } from "./api.js";
 import { parse } from "./json.js";
 
 const RETRY_MILLISECONDS = 3000;
@@ -40,10 +41,12 @@ function receive(commit) {
 }
 
 // EventSource reconnects by itself after a lost connection, but not after a refusal.
-function retryIfClosed() {
-  setState("offline");
-  if (source?.readyState !== EventSource.CLOSED) return;
+async function retryIfClosed() {
+  const isRefused = source?.readyState === EventSource.CLOSED;
+  if (!isRefused) return setState("offline");
   stop();
+  // An event has no status, so another request finds out why.
+  setState(await about().then(() => "offline", ({ status }) => (status === 401 ? "ended" : "offline")));
   setTimeout(() => !document.hidden && open(), RETRY_MILLISECONDS);
 }
 
@@ -58,7 +61,7 @@ function setState(next) {
   announce({ type: "state", state });
 }
 
-/** The state of the connection: connecting, live or offline. */
+/** The state of the connection: connecting, live, offline, or ended if the token is not valid any more. */
 export function connectionState() {
   return state;
 }

@@ -22,16 +22,16 @@ export function barChart(points, name) {
 }
 
 /** Lines over a common axis; `series` are `{ name, points: [{ x, y }] }`. */
-export function lineChart(series, { isTime = false, width = 720, height = 260, zero = true } = {}) {
+export function lineChart(series, { isTime = false, width = 720, height = 260, zero = true, text = short, base = 10 } = {}) {
   const points = series.flatMap((one) => one.points);
-  const box = { left: 56, top: 10, bottom: 26, height, end: Math.max(NARROWEST, width) - 12 };
+  const box = { left: 62, top: 10, bottom: 26, height, end: Math.max(NARROWEST, width) - 12 };
   const scaleX = scale(points.map(({ x }) => x), box.left, box.end, false);
   const scaleY = scale(points.map(({ y }) => y), height - box.bottom, box.top, zero);
   return h("figure", {},
     series.length > 1 || series[0].name ? h("figcaption", {}, series.map((one, index) =>
       h("span.legend", { class: `line-${index}` }, h("span.dot"), one.name))) : null,
     s("svg.lines", { viewBox: `0 0 ${box.end + 12} ${height}`, role: "img", "aria-label": describe(series) },
-      axisY(scaleY, box), axisX(scaleX, box, isTime), series.map((one, index) => line(one.points, scaleX, scaleY, index))));
+      axisY(scaleY, box, text, base), axisX(scaleX, box, isTime), series.map((one, index) => line(one.points, scaleX, scaleY, index, text))));
 }
 
 function describe(series) {
@@ -50,20 +50,21 @@ function scale(values, from, to, includesZero) {
   return { low, high, at };
 }
 
-/** Round steps that divide a range into at most `parts`. */
-function steps({ low, high }, parts) {
+/** Round steps that divide a range into at most `parts`; with the base 1,024, round in their unit. */
+function steps({ low, high }, parts, base = 10) {
+  const unit = base === 10 ? 1 : base ** Math.max(0, Math.floor(Math.log(high) / Math.log(base)));
   const rough = (high - low) / parts;
-  const power = 10 ** Math.floor(Math.log10(rough));
+  const power = unit * 10 ** Math.floor(Math.log10(rough / unit));
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const all = [];
   for (let value = Math.ceil(low / step) * step; value <= high + step / 1e6; value += step) all.push(value);
   return all;
 }
 
-function axisY(scaleY, box) {
-  return steps(scaleY, Math.max(2, Math.round(box.height / 60))).map((value) => s("g", {},
+function axisY(scaleY, box, text, base) {
+  return steps(scaleY, Math.max(2, Math.round(box.height / 60)), base).map((value) => s("g", {},
     s("line.grid", { x1: box.left, x2: box.end, y1: scaleY.at(value), y2: scaleY.at(value) }),
-    s("text", { x: box.left - 6, y: scaleY.at(value) + 4, "text-anchor": "end" }, short(value))));
+    s("text", { x: box.left - 6, y: scaleY.at(value) + 4, "text-anchor": "end" }, text(value))));
 }
 
 function axisX(scaleX, box, isTime) {
@@ -77,11 +78,11 @@ function axisX(scaleX, box, isTime) {
   }, text(value)));
 }
 
-function line(points, scaleX, scaleY, index) {
+function line(points, scaleX, scaleY, index, text) {
   const at = ({ x, y }) => `${scaleX.at(x).toFixed(1)},${scaleY.at(y).toFixed(1)}`;
   const dots = points.length <= 60 ? points.map((point) => {
     const [cx, cy] = at(point).split(",");
-    return s("circle", { cx, cy, r: 2.5 }, s("title", {}, `${point.label ?? short(point.x)}: ${short(point.y)}`));
+    return s("circle", { cx, cy, r: 2.5 }, s("title", {}, `${point.label ?? short(point.x)}: ${text(point.y)}`));
   }) : [];
   return s("g.series", { class: `line-${index}` }, s("polyline", { points: points.map(at).join(" ") }), dots);
 }

@@ -1,16 +1,16 @@
 // Collections: the list, one collection as a table, and one document beside it.
 
-import { query, quoted, rowsOf } from "./api.js";
+import { quoted, rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
 import { showDocument } from "./document.js";
+import { countOf, documentSource } from "./documents.js";
 import { fill, h, throttle } from "./dom.js";
-import { count, counted, idText, preview } from "./format.js";
+import { bytes, count, counted } from "./format.js";
 import { parseID, toNumber } from "./json.js";
 import { empty, errorNote, field, heading, idParameter, loading, plainTable, sizeText } from "./parts.js";
 import { address, go } from "./router.js";
-import { columnsFor, virtualTable } from "./table.js";
+import { virtualTable } from "./table.js";
 
-const MAXIMUM_COLUMNS = 24;
 const REFRESH_MILLISECONDS = 250;
 
 export function mount(root, context) {
@@ -32,7 +32,8 @@ export function mount(root, context) {
 
 function showList(root, { signal, store }) {
   const body = h("div", {}, loading());
-  fill(root, heading("Collections"), body);
+  const total = h("span.muted", { role: "status" });
+  fill(root, heading("Collections", total), body);
   const read = async () => {
     try {
       const [collections, fields, indexes] = await Promise.all([
@@ -40,6 +41,7 @@ function showList(root, { signal, store }) {
         rowsOf("SELECT collection, COUNT(*) AS n FROM system:fields GROUP BY collection", {}, { signal, limit: 10000 }),
         rowsOf("SELECT * FROM system:indexes", {}, { signal, limit: 10000 }),
       ]);
+      total.textContent = collections.length > 0 ? totalText(collections) : "";
       fill(body, collections.length > 0 ? listTable(collections, fields, indexes) : noCollections(store));
     } catch (error) {
       if (error.name !== "AbortError") fill(body, errorNote(error));
@@ -48,6 +50,11 @@ function showList(root, { signal, store }) {
   read();
   onCommit(signal, throttle(2000, read));
   return null;
+}
+
+function totalText(rows) {
+  const sum = (name) => rows.reduce((total, row) => total + (toNumber(row[name]) ?? 0), 0);
+  return `${counted(sum("documents"), "document")}, ${bytes(sum("bytes"))}`;
 }
 
 function noCollections({ isWritable }) {
@@ -82,7 +89,7 @@ function showCollection(root, context, name, where) {
   const total = h("span.muted");
   const title = h("h1", {}, h("a", { href: "#/collections" }, "Collections"), h("span.muted", {}, " / "), name);
   fill(root, h("div.heading", {}, title, total), findBar(name, where), fieldsPart(name, context), split);
-  readTable(table, total, name, where, context);
+  showTable(table, total, name, where, context);
   return (id, values) => {
     const isOpen = id !== undefined;
     panel.hidden = !isOpen;
@@ -150,24 +157,29 @@ function indexFields(fields) {
     typeof part === "string" ? part : `${(part.key ?? []).join(".")}${part.direction === "desc" ? " DESC" : ""}`).join(", ");
 }
 
-async function readTable(node, total, name, where, context) {
+/** Shows the documents, and again after each commit that changes some of them. */
+function showTable(node, total, name, where, { signal }) {
   const from = `FROM ${quoted(name)}${where ? ` WHERE ${where}` : ""}`;
-  try {
-    const state = await readCount(from, context);
-    total.textContent = counted(state.count, where ? "matching document" : "document");
-    if (state.count === 0) return fill(node, noRows(name, where));
-    fillTable(node, total, name, where, from, state, context);
-  } catch (error) {
+  const setTotal = (size) => (total.textContent = counted(size, where ? "matching document" : "document"));
+  let table = null;
+  const read = async () => {
+    const source = await documentSource(from, signal);
+    setTotal(source.count);
+    if (source.count === 0) return fill(node, noRows(name, where));
+    const open = (row) => go(["collections", name, idParameter(row._id)], { where });
+    table = virtualTable(source, { label: `Documents of ${name}`, open, signal });
+    fill(node, table);
+  };
+  const refresh = async () => {
+    const size = await countOf(from, signal);
+    setTotal(size);
+    table.refresh({ count: size });
+  };
+  const update = throttle(REFRESH_MILLISECONDS, () => (table ? refresh() : read()).catch((error) => {
     if (error.name !== "AbortError") fill(node, errorNote(error, `SELECT COUNT(*) AS count ${from}`));
-  }
-}
-
-async function readCount(from, { signal }) {
-  const [counts, sample] = await Promise.all([
-    rowsOf(`SELECT COUNT(*) AS count ${from}`, {}, { signal }),
-    rowsOf(`SELECT * ${from} LIMIT 50`, {}, { signal }),
-  ]);
-  return { count: Number(counts[0]?.count ?? 0), sample };
+  }));
+  update();
+  onCommit(signal, (commit) => concerns(commit, name) && update());
 }
 
 function noRows(name, where) {
@@ -175,41 +187,6 @@ function noRows(name, where) {
     : empty(`There are no documents in ${name}`, "Documents appear here as soon as a commit inserts them.");
 }
 
-function fillTable(node, total, name, where, from, { count: rows, sample }, context) {
-  const names = [...new Set(["_id", ...sample.flatMap((row) => Object.keys(row))])].slice(0, MAXIMUM_COLUMNS);
-  const cells = { _id: (row) => h("span.id", {}, preview(idText(row._id), 60)) };
-  const source = {
-    count: rows, columns: columnsFor(names, sample, cells),
-    fetch: (offset, limit) => readRows(from, offset, Math.min(limit, source.count - offset), source.count, context),
-  };
-  const open = (row) => go(["collections", name, idParameter(row._id)], { where });
-  const table = virtualTable(source, { label: `Documents of ${name}`, open, signal: context.signal });
-  fill(node, table);
-  const refresh = throttle(REFRESH_MILLISECONDS, async () => {
-    const counts = await rowsOf(`SELECT COUNT(*) AS count ${from}`, {}, context).catch(() => null);
-    if (!counts || context.signal.aborted) return;
-    total.textContent = counted(counts[0].count, where ? "matching document" : "document");
-    table.refresh({ count: Number(counts[0].count) });
-  });
-  onCommit(context.signal, (commit) => concerns(commit, name) && refresh());
-}
-
 function concerns(commit, name) {
   return commit.isTruncated || (commit.changes ?? []).some((change) => change.collection === name);
-}
-
-/** Reads a window of rows; in the second half of a collection from its end, which is nearer. */
-async function readRows(from, offset, limit, total, { signal }) {
-  const isNearEnd = offset > total / 2;
-  const direction = isNearEnd ? "DESC" : "ASC";
-  const rows = [];
-  // An answer has at most 8 MiB, so a window of large documents takes several.
-  while (rows.length < limit) {
-    const skipped = (isNearEnd ? total - offset - limit : offset) + rows.length;
-    const answer = await query(
-      `SELECT * ${from} ORDER BY _id ${direction} LIMIT ${limit - rows.length} OFFSET ${skipped}`, {}, { signal });
-    rows.push(...answer.rows);
-    if (answer.rows.length === 0 || !answer.isTruncated) break;
-  }
-  return isNearEnd ? rows.reverse() : rows;
 }

@@ -1,6 +1,6 @@
 // The page Conflicts: values that sites wrote without knowing of each other.
 
-import { query, quoted, quotedPath, rowsOf } from "./api.js";
+import { query, quoted, rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
 import { fill, h, throttle, toast } from "./dom.js";
 import { count, counted } from "./format.js";
@@ -8,64 +8,118 @@ import { stringify } from "./json.js";
 import { agoText, documentLink, empty, errorNote, heading, loading, siteText, timeText, valueText } from "./parts.js";
 
 const MAXIMUM = 200;
+// A commit with more documents is read with all others.
+const MAXIMUM_REREAD = 20;
+const READ_AGAIN_MILLISECONDS = 300;
+const READ_ALL_MILLISECONDS = 10_000;
 
 export function mount(root, context) {
-  const total = h("span.muted", { role: "status" });
-  const body = h("div.stack", {}, loading());
-  fill(root, heading("Conflicts", total), body);
-  const read = async () => {
-    try {
-      const rows = await rowsOf(`SELECT * FROM system:conflicts LIMIT ${MAXIMUM}`, {}, { signal: context.signal });
-      total.textContent = rows.length === 0 ? "" : `${rows.length === MAXIMUM ? "the first " : ""}${counted(rows.length, "conflict")}`;
-      update(body, rows, context, read);
-    } catch (error) {
-      if (error.name !== "AbortError") fill(body, errorNote(error));
-    }
-  };
-  read();
-  onCommit(context.signal, throttle(300, read));
+  const page = new ConflictsPage(root, context);
+  page.readAll();
   return () => {};
 }
 
-/** Draws the conflicts; a card that has not changed keeps its node, and so the focus. */
-function update(body, rows, context, read) {
-  if (rows.length === 0) return fill(body, empty("No conflicts", "No field has values that two sites wrote concurrently."));
-  const old = new Map([...body.querySelectorAll("article")].map((node) => [node.dataset.key, node]));
-  const cards = rows.map((row) => old.get(stringify(row)) ?? card(row, context, read));
-  const access = context.store.isWritable ? "" : " This inspector is read-only: sheaf inspect --write starts one that can keep a value.";
-  const hint = h("p.muted", {}, "All peers show the value with the latest time. Keeping a value writes it once more, in one commit.", access);
-  fill(body, hint, h("div.conflicts", {}, cards));
-}
+class ConflictsPage {
+  /** The conflicts by id. */
+  rows = new Map();
+  /** The documents that commits changed since they were read, by collection and id. */
+  changed = new Map();
 
-function card(row, context, read) {
-  const message = h("div");
-  const values = (row.values ?? []).map((entry) => valueCard(row, entry, context, { message, read }));
-  return h("article.card.conflict", { "data-key": stringify(row) },
-    h("h2", {}, documentLink(row.collection, row.document), h("span.muted", {}, " · "), h("code", {}, row.field)),
-    h("div.sides", {}, values), message);
-}
+  constructor(root, context) {
+    this.context = context;
+    this.total = h("span.muted", { role: "status" });
+    this.body = h("div.stack", {}, loading("Reading all documents"));
+    fill(root, heading("Conflicts", this.total), this.body);
+    // All documents have to be read to find all conflicts, so only the changed ones are read again.
+    const readChanged = throttle(READ_AGAIN_MILLISECONDS, () => this.readChanged());
+    const readAll = throttle(READ_ALL_MILLISECONDS, () => this.readAll());
+    onCommit(context.signal, ({ changes = [], isTruncated }) => {
+      if (isTruncated || changes.length > MAXIMUM_REREAD) return readAll();
+      for (const change of changes) this.changed.set(stringify([change.collection, change.document]), change);
+      readChanged();
+    });
+  }
 
-function valueCard(row, entry, { store }, { message, read }) {
-  const keep = async (event) => {
-    event.target.disabled = true;
-    try {
-      const answer = await query(statementFor(row), { value: entry.value, id: row.document });
-      toast(`${row.field} of ${row.collection}: kept, commit ${count(answer.commit)}`);
-      await read();
-    } catch (error) {
-      fill(message, errorNote(error, statementFor(row)));
-      event.target.disabled = false;
+  async readAll() {
+    await this.read(`SELECT * FROM system:conflicts LIMIT ${MAXIMUM}`, {}, () => this.rows.clear());
+  }
+
+  async readChanged() {
+    const changes = [...this.changed.values()];
+    this.changed.clear();
+    for (const { collection, document } of changes) {
+      await this.read("SELECT * FROM system:conflicts WHERE collection = :collection AND document = :document",
+        { collection, document }, () => this.forget(collection, document));
     }
-  };
-  return h("div.side-value", { class: entry.isShown ? "shown" : "" },
-    h("div.side-head", {}, siteText(entry.site), entry.isShown && h("span.chip.good", {}, "shown")),
-    h("p.side-text", {}, entry.value === undefined ? h("span.muted", {}, "removed") : valueText(entry.value, 2000)),
-    h("p.muted", {}, timeText(entry.time), " · ", agoText(entry.time)),
-    store.isWritable && entry.value !== undefined
-      ? h("button", { type: "button", onclick: keep, title: statementFor(row) }, "Keep this value")
-      : null);
+  }
+
+  /** Reads conflicts in place of others. */
+  async read(statement, values, forget) {
+    try {
+      const rows = await rowsOf(statement, values, { signal: this.context.signal });
+      forget();
+      for (const row of rows) this.rows.set(String(row._id), row);
+      this.draw();
+    } catch (error) {
+      if (error.name !== "AbortError") fill(this.body, errorNote(error));
+    }
+  }
+
+  forget(collection, document) {
+    const key = stringify([collection, document]);
+    for (const [id, row] of this.rows) if (stringify([row.collection, row.document]) === key) this.rows.delete(id);
+  }
+
+  /** Draws the conflicts; a card that has not changed keeps its node, and so the focus. */
+  draw() {
+    const rows = [...this.rows.values()];
+    this.total.textContent = rows.length === 0 ? "" : `${rows.length >= MAXIMUM ? "the first " : ""}${counted(rows.length, "conflict")}`;
+    if (rows.length === 0) return fill(this.body, empty("No conflicts", "No field has values that two sites wrote without knowing of each other."));
+    const old = new Map([...this.body.querySelectorAll("article")].map((node) => [node.dataset.key, node]));
+    const cards = rows.map((row) => old.get(stringify(row)) ?? this.card(row));
+    const access = this.context.store.isWritable ? "" : " This inspector is read-only: sheaf inspect --write starts one that can keep a value.";
+    const hint = h("p.muted", {}, "All peers show the latest value. Keeping one writes it again, in one commit, which replaces all of them.", access);
+    fill(this.body, hint, h("div.conflicts", {}, cards));
+  }
+
+  card(row) {
+    const message = h("div");
+    const sides = (row.values ?? []).map((entry) => this.side(row, entry, message));
+    return h("article.card.conflict", { "data-key": stringify(row) },
+      h("h2", {}, documentLink(row.collection, row.document), h("span.muted", {}, " · "), h("code", {}, row.field)),
+      h("p.muted", {}, writers(row)), h("div.sides", {}, sides), message);
+  }
+
+  side(row, entry, message) {
+    const keep = async (event) => {
+      event.target.disabled = true;
+      try {
+        const answer = await query(statementFor(row), { value: entry.value, id: row.document });
+        toast(`${row.field} of ${row.collection}: kept, commit ${count(answer.commit)}`);
+        this.changed.set(stringify([row.collection, row.document]), row);
+        await this.readChanged();
+      } catch (error) {
+        fill(message, errorNote(error, statementFor(row)));
+        event.target.disabled = false;
+      }
+    };
+    return h("div.side-value", { class: entry.isShown ? "shown" : "" },
+      h("div.side-head", {}, siteText(entry.site), entry.isShown && h("span.chip.good", {}, "shown")),
+      h("p.side-text", {}, valueText(entry.value, 2000)),
+      h("p.muted", {}, timeText(entry.time), " · ", agoText(entry.time)),
+      this.context.store.isWritable
+        ? h("button", { type: "button", onclick: keep, title: statementFor(row) }, "Keep this value")
+        : null);
+  }
 }
 
+/** Who wrote without seeing whom. */
+function writers({ values = [] }) {
+  const names = values.flatMap(({ site }, index) => [index === 0 ? null : index === values.length - 1 ? " and " : ", ", siteText(site)]);
+  return [...names, values.length === 2 ? " wrote without seeing the value of the other." : " wrote without seeing the values of the others."];
+}
+
+// The field is a path as statements spell it.
 function statementFor({ collection, field }) {
-  return `UPDATE ${quoted(collection)} SET ${quotedPath(field)} = :value WHERE _id = :id`;
+  return `UPDATE ${quoted(collection)} SET ${field} = :value WHERE _id = :id`;
 }

@@ -102,8 +102,8 @@ function blameText(path, history) {
   if (!row) return h("span.blame.muted", {}, "");
   return h("a.blame", {
     href: address(["time", String(row.commit)]), tabindex: "-1",
-    title: `changed by commit ${row.commit} of site ${row.site} at ${time(row.time)}`,
-  }, `${count(row.commit)} · `, siteText(row.site));
+    title: `changed by commit ${count(row.commit)} at ${time(row.time)}`,
+  }, h("span", {}, count(row.commit)), siteText(row.site));
 }
 
 // A change of a.b concerns the rows a, a.b and a.b.c.

@@ -1,7 +1,7 @@
 // The mesh as a picture: this peer in the center, others on rings by their distance.
 
 import { s } from "./dom.js";
-import { bytes, count, cut } from "./format.js";
+import { bytes, counted, cut } from "./format.js";
 
 const NARROWEST = 320;
 const WIDEST = 680;
@@ -77,16 +77,21 @@ function connectionLine(one, at, offset) {
   const control = { x: (a.x + b.x) / 2 + dx * 2, y: (a.y + b.y) / 2 + dy * 2 };
   const total = (one.sent ?? 0) + (one.received ?? 0);
   const width = 1.5 + Math.min(5, Math.log10(1 + total / 1000));
-  const label = [one.kind, total > 0 ? bytes(total) : null].filter(Boolean).join(" · ");
+  const label = [one.kind, total > 0 ? bytes(total) : null, lagWords(one.lag)].filter(Boolean).join(" · ");
   return s("g.connection", {},
     s("path", { d: `M${a.x} ${a.y}Q${control.x} ${control.y} ${b.x} ${b.y}`, "stroke-width": width }, s("title", {}, label)),
     s("text.halo", { x: middle.x, y: middle.y + 4, "text-anchor": "middle" }, label));
 }
 
+/** The lag of a connection, if there is one. */
+function lagWords(lag) {
+  return lag > 0 ? `${counted(lag, "commit")} late` : null;
+}
+
 function peerNode(peer, { x, y }, state, choose) {
   const kind = peer.isLocal ? "local" : isAway(peer) ? "away" : state?.lag > 0 ? "lagging" : "current";
   const pick = (event) => (event.type === "click" || event.key === "Enter") && !peer.isLocal && choose(peer.key);
-  const lag = peer.isLocal ? "this peer" : kind === "away" ? "not connected" : state?.lag > 0 ? `${count(state.lag)} commits late` : state?.lag === 0 ? "up to date" : "";
+  const lag = peer.isLocal ? "this peer" : kind === "away" ? "not connected" : lagWords(state?.lag) ?? (state?.lag === 0 ? "up to date" : "");
   return s("g.peer", {
     class: kind, transform: `translate(${x} ${y})`, onclick: pick, onkeydown: pick,
     tabindex: peer.isLocal ? null : "0", role: peer.isLocal ? "img" : "button", "aria-label": `${peer.name}, ${lag}`,

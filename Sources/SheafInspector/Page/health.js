@@ -1,26 +1,36 @@
-// The page Health: sizes, times and counters, sampled while the page is open, and warnings.
+// The page Health: the log, its flushes, memory and counters, sampled while the page is open.
 
 import { rowsOf } from "./api.js";
-import { sparkline } from "./chart.js";
+import { lineChart, sparkline } from "./chart.js";
 import { fill, h } from "./dom.js";
-import { bytes, count, counted, nanoseconds, percent, short } from "./format.js";
-import { stringify, toNumber } from "./json.js";
+import { counted, short } from "./format.js";
+import { toNumber } from "./json.js";
 import { empty, errorNote, heading, loading, section } from "./parts.js";
+import { CHARTS, derived, isCounter, nameOf, textOf } from "./measures.js";
 import { warningsOf } from "./warnings.js";
 
 const SAMPLE_MILLISECONDS = 1000;
 const MAXIMUM_SAMPLES = 150;
-// Samples outlive a visit of another page.
+const CHART_HEIGHT = 150;
+// As in pictures.css.
+const NARROWEST_CHART = 290;
+const CHART_GAP = 14;
+const CARD_PADDING = 34;
+const STATEMENTS = [
+  "SELECT * FROM system:health", "SELECT * FROM system:metrics", "SELECT * FROM system:data_sync_info",
+  "SELECT COUNT(*) AS count FROM system:refused_writes",
+];
+// Samples outlive a visit of another page: the values by name, each with its time.
 const samples = new Map();
 
 export function mount(root, { signal }) {
-  const warnings = h("div.warnings", { "aria-live": "polite" });
-  const health = h("div.tiles", {}, loading());
-  const metrics = h("div.tiles", {}, loading());
-  const error = h("div");
-  const span = h("span.muted");
-  fill(root, heading("Health", span), error, warnings, section("Store", health), section("Counters", metrics));
-  sample({ warnings, health, metrics, error, span }, signal);
+  const parts = {
+    warnings: h("div.warnings", { "aria-live": "polite" }), error: h("div"), span: h("span.muted"),
+    charts: h("div.health-charts"), tiles: h("div.tiles", {}, loading()), counters: h("div.tiles", {}, loading()),
+  };
+  fill(root, heading("Health", parts.span), parts.error, parts.warnings, parts.charts,
+    section("Store", parts.tiles), section("Statements and observers", parts.counters));
+  sample(parts, signal);
   return () => {};
 }
 
@@ -31,11 +41,9 @@ async function sample(parts, signal) {
 
 async function read(parts, signal) {
   try {
-    const [health, metrics, sync, refused] = await Promise.all([
-      "SELECT * FROM system:health", "SELECT * FROM system:metrics", "SELECT * FROM system:data_sync_info",
-      "SELECT COUNT(*) AS count FROM system:refused_writes",
-    ].map((statement) => rowsOf(statement, {}, { signal })));
-    draw(parts, { health, metrics, sync, refused: toNumber(refused[0]?.count) ?? 0 });
+    const [health, metrics, sync, refused] = await Promise.all(
+      STATEMENTS.map((statement) => rowsOf(statement, {}, { signal })));
+    draw(parts, { health: derived(health), metrics, sync, refused: toNumber(refused[0]?.count) ?? 0 });
     fill(parts.error);
   } catch (error) {
     if (error.name !== "AbortError") fill(parts.error, errorNote(error));
@@ -43,53 +51,51 @@ async function read(parts, signal) {
 }
 
 function draw(parts, state) {
-  for (const row of [...state.health, ...state.metrics]) keep(row);
-  const found = warningsOf(state, samples);
+  const now = Date.now();
+  for (const row of [...state.health, ...state.metrics]) keep(row, now);
+  const found = warningsOf(state, (name) => valuesOf(name));
   fill(parts.warnings, found.length === 0 ? h("p.note.good", {}, "No warnings.")
     : found.map(({ title, text }) => h("div.note.warn", {}, h("p.strong", {}, title), h("p", {}, text))));
-  fill(parts.health, state.health.length === 0 ? empty("No values") : state.health.map((row) => tile(row, false)));
-  fill(parts.metrics, state.metrics.map((row) => tile(row, true)));
+  const charts = CHARTS.filter(({ names }) => samples.has(names[0]));
+  fill(parts.charts, charts.map((one) => chart(one, chartWidth(parts.charts.clientWidth, charts.length))));
+  fill(parts.tiles, state.health.length === 0 ? empty("No values") : state.health.map(tile));
+  fill(parts.counters, state.metrics.map(tile));
   const longest = Math.max(0, ...[...samples.values()].map((values) => values.length));
   parts.span.textContent = `${counted(longest, "sample")}, one each second`;
 }
 
-function keep({ name, value }) {
+function keep({ name, value }, now) {
   const number = toNumber(value);
   if (number === null) return;
-  samples.set(name, [...(samples.get(name) ?? []), number].slice(-MAXIMUM_SAMPLES));
+  samples.set(name, [...(samples.get(name) ?? []), { x: now, y: number }].slice(-MAXIMUM_SAMPLES));
 }
 
-function tile({ name, value, description }, isCounter) {
-  const values = samples.get(name) ?? [];
-  const isRate = isCounter && !name.endsWith("_active");
-  const rate = isRate && values.length > 1 ? (values.at(-1) - values.at(-2)) / (SAMPLE_MILLISECONDS / 1000) : null;
-  const shown = isRate ? values.slice(1).map((number, index) => (number - values[index]) / (SAMPLE_MILLISECONDS / 1000)) : values;
-  return h("div.tile", { title: description ?? "" },
-    h("p.tile-name", {}, words(name)), h("p.tile-value", {}, valueIn(name, value)),
-    h("p.tile-rate.muted", {}, rate === null ? " " : `${rateIn(name, rate)} per s`),
-    values.length > 0 ? sparkline(shown, words(name)) : null);
+function valuesOf(name) {
+  return (samples.get(name) ?? []).map(({ y }) => y);
 }
 
-function words(name) {
-  const text = String(name).replaceAll("_", " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-  // The value has the unit.
-  return text.replace(/(.) (bytes|(micro|nano|milli)?seconds)$/, "$1");
+/** The width of each chart: they stand beside each other where there is space. */
+function chartWidth(space, count) {
+  const columns = Math.max(1, Math.min(count, Math.floor((space + CHART_GAP) / (NARROWEST_CHART + CHART_GAP))));
+  return (space - CHART_GAP * (columns - 1)) / columns - CARD_PADDING;
 }
 
-/** A value in the unit that its name ends with. */
-function valueIn(name, value) {
-  const number = toNumber(value);
-  if (number === null) return typeof value === "string" ? value : stringify(value ?? null);
-  const key = name.toLowerCase();
-  if (/byte|memory|size/.test(key)) return bytes(number);
-  if (/nanosecond/.test(key)) return nanoseconds(number);
-  if (/microsecond/.test(key)) return nanoseconds(number * 1e3);
-  if (/millisecond/.test(key)) return nanoseconds(number * 1e6);
-  if (/second/.test(key)) return nanoseconds(number * 1e9);
-  if (/share|ratio/.test(key)) return percent(number);
-  return Number.isInteger(number) ? count(value) : short(number);
+function chart({ title, names, text, base }, width) {
+  const series = names.filter((name) => samples.has(name)).map((name) => ({ name: nameOf(name), points: samples.get(name) }));
+  return section(title, lineChart(series, { isTime: true, width, height: CHART_HEIGHT, text, base }));
 }
 
-function rateIn(name, rate) {
-  return /nanosecond/.test(name) ? nanoseconds(rate) : short(rate);
+function tile({ name, value }) {
+  const values = valuesOf(name);
+  const changes = values.slice(1).map((number, index) => (number - values[index]) / (SAMPLE_MILLISECONDS / 1000));
+  const isRate = isCounter(name);
+  const rate = isRate && changes.length > 0 ? `${rateText(name, changes.at(-1))} per second` : " ";
+  return h("div.tile", {},
+    h("p.tile-name", { title: name }, nameOf(name)), h("p.tile-value", {}, textOf(name, value)),
+    h("p.tile-rate.muted", {}, rate),
+    values.length > 0 ? sparkline(isRate ? changes : values, nameOf(name)) : null);
+}
+
+function rateText(name, rate) {
+  return /bytes|nanoseconds/.test(name) ? textOf(name, rate) : short(rate);
 }

@@ -6,7 +6,7 @@ import { fill, h, throttle } from "./dom.js";
 import { agoText, empty, errorNote, field, heading, loading, plainTable } from "./parts.js";
 import { bytes, counted, shortKey } from "./format.js";
 import { meshPicture } from "./graph.js";
-import { parse, parseID, stringify, toNumber } from "./json.js";
+import { parse, parseID, stringify } from "./json.js";
 import { pathPicture, stateWords } from "./path.js";
 import { peersByKey, readPresence } from "./presence.js";
 import { address, go } from "./router.js";
@@ -45,24 +45,24 @@ class MeshPage {
 
   async read() {
     if (document.hidden) return;
-    const { signal, store } = this.context;
+    const { signal } = this.context;
     try {
       const [presence, sync] = await Promise.all([
         rowsOf("SELECT * FROM system:presence", {}, { signal, limit: 10000 }),
         rowsOf("SELECT * FROM system:data_sync_info", {}, { signal, limit: 10000 })]);
-      this.draw(readPresence(presence), sync, store.commit);
+      this.draw(readPresence(presence), sync);
     } catch (error) {
       if (error.name !== "AbortError") fill(this.picture, errorNote(error));
     }
   }
 
-  draw(mesh, sync, commit) {
+  draw(mesh, sync) {
     const isFirst = this.mesh.peers.length === 0;
     this.mesh = mesh;
     if (mesh.peers.length === 0) {
       return fill(this.picture, empty("This store has no running peer", "An inspector inside a process with a peer shows its mesh; sheaf inspect reads the files alone."));
     }
-    const states = peerStates(mesh, sync, commit);
+    const states = peerStates(mesh, sync);
     this.summary.textContent = `${counted(mesh.peers.length, "peer")}, ${counted(mesh.connections.length, "connection")}`;
     // A picture without changes keeps its nodes, so that a title or the focus does not vanish.
     const text = stringify([this.picture.clientWidth, mesh.peers.map(({ key, distance }) => [key, distance]), mesh.connections, [...states.values()].map((state) => state.lag)]);
@@ -158,23 +158,26 @@ function peerAnswers(answers, { collection, id, peer }) {
   }));
 }
 
-/** The progress of each peer, by its key. */
-function peerStates(mesh, sync, commit) {
-  const rows = new Map(sync.map((row) => [String(row._id), row.documents ?? {}]));
+/** The lag of each neighbor, and when it delivered changes, by its key. */
+function peerStates(mesh, sync) {
+  const received = new Map(sync.map((row) => [String(row._id), row.documents?.last_update_received_time ?? null]));
   return new Map(mesh.peers.map((peer) => {
-    const progress = rows.get(peer.key);
-    const confirmed = toNumber(progress?.synced_up_to_local_commit_id);
-    const lag = progress && commit !== null && confirmed !== null ? Math.max(0, Number(commit) - confirmed) : null;
-    return [peer.key, { lag, status: progress?.sync_session_status ?? null, received: progress?.last_update_received_time ?? null, reason: progress?.last_close_reason ?? peer.reason }];
+    const lags = connectionsOf(mesh, peer).map(({ lag }) => lag).filter((lag) => lag !== null);
+    return [peer.key, { lag: peer.isLocal || lags.length === 0 ? null : Math.min(...lags), received: received.get(peer.key) ?? null }];
   }));
+}
+
+function connectionsOf({ connections }, { key }) {
+  return connections.filter(({ peer1, peer2 }) => peer1 === key || peer2 === key);
 }
 
 function peerTable(mesh, states) {
   const bytesOf = (peer, name) => {
-    const values = mesh.connections.filter((one) => one.peer1 === peer.key || one.peer2 === peer.key).map((one) => one[name]).filter((value) => value !== null);
+    const values = connectionsOf(mesh, peer).map((one) => one[name]).filter((value) => value !== null);
     return values.length === 0 ? "–" : bytes(values.reduce((sum, value) => sum + value, 0));
   };
-  const kinds = (peer) => [...new Set(mesh.connections.filter((one) => one.peer1 === peer.key || one.peer2 === peer.key).map(({ kind }) => kind))].join(", ") || "none";
+  const kinds = (peer) => [...new Set(connectionsOf(mesh, peer).map(({ kind }) => kind))].join(", ")
+    || h("span.muted", { title: peer.reason }, peer.isConnected ? "none" : `not connected: ${peer.reason}`);
   return plainTable([
     ["peer", (peer) => [h("span.strong", {}, peer.name), peer.isLocal && h("span.chip.after", {}, "this peer")]],
     ["key", (peer) => h("code", { title: peer.key }, shortKey(peer.key))],

@@ -1,9 +1,14 @@
 // Small parts that several pages show.
 
-import { h } from "./dom.js";
-import { ago, bytes, count, fullTime, idText, preview, shortKey, time } from "./format.js";
+import { fill, h } from "./dom.js";
+import { ago, bytes, count, cut, fullTime, idText, preview, shortKey, time } from "./format.js";
 import { stringify, typeOf } from "./json.js";
 import { address } from "./router.js";
+import { deviceOf } from "./sites.js";
+
+const INITIAL = "imported, or inserted as an initial document: any other write replaces the values";
+
+const SHORT_MILLISECONDS = 250;
 
 /** The heading of a page, with controls on its right. */
 export function heading(title, ...controls) {
@@ -21,8 +26,18 @@ export function empty(title, text) {
 }
 
 /** Text while data is on its way. */
-export function loading() {
-  return h("p.loading", { role: "status" }, "Loading");
+export function loading(text = "Loading") {
+  return h("p.loading", { role: "status" }, text);
+}
+
+/** Waits for a promise; a node keeps its contents meanwhile, unless it takes long. */
+export async function loadingAfter(node, text, promise) {
+  const timer = setTimeout(() => fill(node, loading(text)), SHORT_MILLISECONDS);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The message and hint of an error; with a statement, also its position. */
@@ -56,18 +71,26 @@ export function valueText(value, limit) {
   return h("span.value", { class: `type-${type}`, title: type }, preview(value, limit));
 }
 
-/** The site of a commit, with a color that is the same everywhere. */
+/** The device that wrote a change, or else its site, with a color that is the same everywhere. */
 export function siteText(site) {
   if (site == null) return h("span.muted", {}, "–");
-  return h("span.site", { title: String(site) },
-    h("span.swatch", { class: `hue-${hueOf(String(site))}` }), shortKey(site));
+  if (site === "initial") return h("span.muted", { title: INITIAL }, "initial");
+  const name = deviceOf(site);
+  return h("span.site", { title: name === undefined ? `site ${site}` : `${name}, site ${site}` },
+    h("span.swatch", { class: `hue-${hueOf(String(site))}` }), name === undefined ? shortKey(site) : cut(name, 24));
 }
 
-/** One of eight colors for a text. */
-export function hueOf(text) {
-  let sum = 7;
-  for (const character of text) sum = (sum * 31 + character.codePointAt(0)) >>> 0;
-  return sum % 8;
+const HUES = 8;
+const hues = new Map();
+
+/** One of eight colors for a text; the first eight texts have different ones. */
+function hueOf(text) {
+  if (hues.has(text)) return hues.get(text);
+  let hue = [...text].reduce((sum, character) => (sum * 31 + character.codePointAt(0)) >>> 0, 7) % HUES;
+  const used = new Set(hues.values());
+  while (used.size < HUES && used.has(hue)) hue = (hue + 1) % HUES;
+  hues.set(text, hue);
+  return hue;
 }
 
 export function commitLink(commit) {

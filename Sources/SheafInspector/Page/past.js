@@ -1,12 +1,13 @@
 // A collection, or the result of a statement, as it was after a commit.
 
 import { query, quoted, rowsOf } from "./api.js";
+import { documentSource } from "./documents.js";
 import { fill, h } from "./dom.js";
-import { counted, idText, preview } from "./format.js";
-import { empty, errorNote, field, idParameter, loading } from "./parts.js";
+import { counted } from "./format.js";
+import { empty, errorNote, field, idParameter, loading, loadingAfter } from "./parts.js";
 import { tableView } from "./results.js";
 import { go } from "./router.js";
-import { columnsFor, virtualTable } from "./table.js";
+import { virtualTable } from "./table.js";
 
 // Strings and quoted names are matched first, so that FROM within them is left alone.
 const SOURCES = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(?:FROM|JOIN)\s+(?:COLLECTION\s+)?(`(?:[^`]|``)*`|[\w:]+)(?:\s*\([^)]*\))?(?!\s+AS\s+OF\b)/gi;
@@ -61,7 +62,7 @@ async function readCollections(select, signal, result) {
 async function showStatement(node, statement, commit, signal) {
   const past = asOf(statement, commit);
   try {
-    const answer = await query(past, {}, { signal, limit: 10000 });
+    const answer = await loadingAfter(node, `Running on the state after commit ${commit}`, query(past, {}, { signal, limit: 10000 }));
     fill(node, h("pre.statement", {}, past), answer.rows.length > 0 ? tableView(answer, signal) : empty("No rows"));
   } catch (error) {
     if (error.name !== "AbortError") fill(node, errorNote(error, past));
@@ -71,17 +72,11 @@ async function showStatement(node, statement, commit, signal) {
 async function showRows(node, name, commit, signal) {
   const from = `FROM ${quoted(name)} AS OF COMMIT ${Number(commit)}`;
   try {
-    const [counts, sample] = await Promise.all([
-      rowsOf(`SELECT COUNT(*) AS count ${from}`, {}, { signal }), rowsOf(`SELECT * ${from} LIMIT 50`, {}, { signal })]);
-    const total = Number(counts[0].count);
-    if (total === 0) return fill(node, empty(`${name} had no documents`, "Its first document was inserted by a later commit."));
-    const names = [...new Set(["_id", ...sample.flatMap((row) => Object.keys(row))])].slice(0, 24);
-    const source = {
-      count: total, columns: columnsFor(names, sample, { _id: (row) => h("span.id", {}, preview(idText(row._id), 60)) }),
-      fetch: (offset, limit) => rowsOf(`SELECT * ${from} ORDER BY _id LIMIT ${limit} OFFSET ${offset}`, {}, { signal }),
-    };
+    const source = await loadingAfter(node, `Reading the state after commit ${commit}`, documentSource(from, signal));
+    if (source.count === 0) return fill(node, empty(`${name} had no documents`, "Its first document was inserted by a later commit."));
     const open = (row) => go(["collections", name, idParameter(row._id)], { commit });
-    fill(node, h("p.muted.past-count", {}, counted(total, "document")), virtualTable(source, { label: `${name} after commit ${commit}`, open, signal }));
+    const table = virtualTable(source, { label: `${name} after commit ${commit}`, open, signal });
+    fill(node, h("p.muted.past-count", {}, counted(source.count, "document")), table);
   } catch (error) {
     if (error.name !== "AbortError") fill(node, errorNote(error));
   }

@@ -1,35 +1,41 @@
 // The rows of system:presence as peers and connections.
 
+import { shortKey } from "./format.js";
 import { toNumber } from "./json.js";
 
-/** Returns `{ peers, connections }`: a row is a peer, which may list its connections, or a connection. */
+/** Returns `{ peers, connections }` of the mesh; peers without a connection are the last. */
 export function readPresence(rows) {
-  const peers = rows.filter((row) => row.peer1 === undefined).map(readPeer);
-  const listed = rows.filter((row) => row.peer1 !== undefined).map(readConnection);
-  const nested = rows.flatMap((row) => (Array.isArray(row.connections) ? row.connections : []).map(readConnection));
-  const known = new Map([...listed, ...nested].map((one) => [one.id, one]));
-  return { peers, connections: [...known.values()] };
+  const reachable = rows.filter(({ kind }) => kind !== "disconnected");
+  const known = new Set(reachable.map(({ peer }) => peer));
+  // A peer without a connection to this one may still be reached through others.
+  const away = rows.filter(({ kind, peer }) => kind === "disconnected" && !known.has(peer));
+  return { peers: [...reachable, ...away].map(readPeer), connections: readConnections(reachable) };
 }
 
 function readPeer(row) {
-  const key = String(row.key ?? row._id);
+  const key = String(row.peer ?? row._id);
   return {
-    key, row, name: String(row.deviceName ?? row.device_name ?? key),
-    distance: toNumber(row.distance) ?? null,
-    isLocal: row.isLocal === true || row.is_local === true || toNumber(row.distance) === 0,
-    isServer: row.isServer === true || row.is_server === true,
-    isConnected: row.isConnected !== false && row.distance !== null,
-    reason: row.reason ?? row.lastCloseReason ?? null,
+    key, name: String(row.name || row.address || shortKey(key)), isLocal: row.kind === "local",
+    isServer: row.isServer === true, isConnected: row.kind !== "disconnected",
+    distance: toNumber(row.distance), reason: row.reason ?? null, since: row.since ?? null,
   };
 }
 
-function readConnection(row) {
-  const [peer1, peer2] = [String(row.peer1), String(row.peer2)];
-  const kind = String(row.kind ?? row.transport ?? "other");
-  return {
-    id: String(row.id ?? row._id ?? `${peer1}<->${peer2}:${kind}`), peer1, peer2, kind,
-    sent: toNumber(row.bytesSent), received: toNumber(row.bytesReceived), lag: toNumber(row.lag),
-  };
+/** Both ends list a connection; only the local end knows its numbers. */
+function readConnections(rows) {
+  const known = new Map();
+  for (const row of rows) {
+    for (const { peer, transport, ...numbers } of row.connections ?? []) {
+      const [peer1, peer2] = [String(row.peer), String(peer)].sort();
+      const id = `${peer1} ${peer2} ${transport}`;
+      if (known.has(id) && row.kind !== "local") continue;
+      known.set(id, {
+        id, peer1, peer2, kind: String(transport), sent: toNumber(numbers.bytesSent),
+        received: toNumber(numbers.bytesReceived), lag: toNumber(numbers.lag),
+      });
+    }
+  }
+  return [...known.values()];
 }
 
 /** Returns peers by key. */

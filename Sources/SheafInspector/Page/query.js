@@ -5,7 +5,7 @@ import { fill, h } from "./dom.js";
 import { count, counted, cut } from "./format.js";
 import { statementEditor } from "./editor.js";
 import { address, go } from "./router.js";
-import { empty, errorNote, heading } from "./parts.js";
+import { empty, errorNote, heading, loadingAfter } from "./parts.js";
 import { planPicture, separatePlan } from "./plan.js";
 import { chartView, jsonRows, tableView } from "./results.js";
 import { clearHistory, readHistory, remember } from "./statements.js";
@@ -77,13 +77,14 @@ class QueryPage {
     this.lastRun = statement;
     go(["query"], { statement: this.editor.area.value }, { replace: true });
     this.stopButton.hidden = false;
-    this.facts.textContent = "running";
+    this.facts.textContent = "";
     try {
-      const answer = await query(statement, {}, { limit: 10000, signal: stop.signal });
+      const answer = await loadingAfter(this.result, "Running", query(statement, {}, { limit: 10000, signal: stop.signal }));
       remember(statement, answer.rows.length);
       this.show(answer);
     } catch (error) {
-      this.showError(error, statement);
+      // A later statement has stopped this one.
+      if (this.running === stop) this.showError(error, statement);
     } finally {
       if (this.running === stop) this.stopButton.hidden = true;
       this.drawHistory();
@@ -102,8 +103,8 @@ class QueryPage {
 
   showError(error, statement) {
     this.facts.textContent = "";
-    if (error.name === "AbortError") return void (this.facts.textContent = "stopped");
     this.answer = null;
+    if (error.name === "AbortError") return fill(this.result, empty("Stopped", "The statement did not finish."));
     const jump = error.line && h("button.quiet", { type: "button", onclick: () => this.select(error) }, "Go to the error");
     fill(this.result, errorNote(error, statement), jump);
   }
@@ -130,7 +131,7 @@ class QueryPage {
     if (view === "Plan") return answer.plan ? planPicture(answer.plan, answer.nanoseconds) : this.planOffer();
     if (answer.rows.length === 0) return emptyResult(answer);
     if (view === "JSON") return jsonRows(answer.rows);
-    return view === "Chart" ? chartView(answer.rows) : tableView(answer, this.context.signal);
+    return view === "Chart" ? chartView(answer) : tableView(answer, this.context.signal);
   }
 
   planOffer() {

@@ -42,13 +42,15 @@ export function jsonRows(rows) {
 }
 
 /** A chart of one column over another, with a choice of both. */
-export function chartView(rows) {
-  const names = columnNames({ rows });
+export function chartView(answer) {
+  const { rows } = answer;
+  const names = columnNames(answer);
   const numeric = names.filter((name) => rows.some((row) => toNumber(row[name]) !== null));
   if (numeric.length === 0) return empty("Nothing to draw", "A chart needs a column of numbers, such as COUNT(*) AS count.");
-  const label = names.find((name) => rows.some((row) => typeOf(row[name]) === "string")) ?? names[0];
+  const time = names.find((name) => rows.every((row) => timeOf(row[name]) !== null));
+  const label = time ?? names.find((name) => rows.some((row) => typeOf(row[name]) === "string")) ?? names[0];
   const value = numeric.find((name) => name !== label) ?? numeric[0];
-  const kind = rows.every((row) => timeOf(row[label]) !== null) ? "line" : "bars";
+  const kind = time === undefined ? "bars" : "line";
   const controls = { label: choice(names, label), value: choice(numeric, value), kind: choice(["bars", "line"], kind) };
   const picture = h("div.chart", {});
   const draw = () => fill(picture, drawn(rows, controls, picture.clientWidth - CHART_PADDING));

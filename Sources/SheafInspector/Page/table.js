@@ -78,6 +78,8 @@ class VirtualTable {
   }
 
   draw() {
+    // The bar for scrolling sideways needs space beneath the last row.
+    this.view.style.setProperty("--bar", this.view.scrollWidth > this.view.clientWidth ? "16px" : "1px");
     const top = this.topRow();
     const first = Math.max(0, Math.floor(top) - OVERSCAN_ROWS);
     const end = Math.min(this.source.count, Math.ceil(top) + this.visibleRows + OVERSCAN_ROWS);

@@ -11,6 +11,8 @@ import { go } from "./router.js";
 import { commitStrip } from "./strip.js";
 
 const MAXIMUM_COMMITS = 10000;
+const FIRST_COMMITS = 100;
+const READ_COMMITS = 1000;
 const READ_AFTER_MILLISECONDS = 120;
 
 export function mount(root, context) {
@@ -20,6 +22,7 @@ export function mount(root, context) {
 
 class TimePage {
   commits = [];
+  isComplete = false;
   chosen = null;
   route = { parts: [], values: new URLSearchParams() };
 
@@ -29,8 +32,8 @@ class TimePage {
     fill(root, heading("Time"), this.body);
     this.readLater = debounce(READ_AFTER_MILLISECONDS, () => this.showParts());
     this.build();
-    this.read();
-    onCommit(context.signal, throttle(500, () => this.read()));
+    this.readAll();
+    onCommit(context.signal, throttle(500, () => this.readNew()));
   }
 
   build() {
@@ -49,26 +52,44 @@ class TimePage {
         h("section.card", {}, h("h2", {}, "The store after this commit"), this.state))];
   }
 
-  /** Reads the commits; with each later one, only those that are new. */
-  async read() {
-    const last = this.commits.at(-1)?.commit ?? -1;
+  /** Reads the newest commits, and then earlier ones: a long log is shown before it is read. */
+  async readAll() {
+    if (!await this.read("", FIRST_COMMITS)) return;
+    while (this.commits.length < MAXIMUM_COMMITS && await this.read(`WHERE commit < ${this.commits[0].commit}`, READ_COMMITS));
+    this.isComplete = true;
+    if (this.commits.length > 0) this.draw();
+    else fill(this.body, empty("The log has no commits", "The first statement that writes makes the first commit."));
+  }
+
+  /** Reads commits that later ones have added. */
+  readNew() {
+    if (this.commits.length > 0) this.read(`WHERE commit > ${this.commits.at(-1).commit}`, MAXIMUM_COMMITS);
+    else if (this.isComplete) this.readAll();
+  }
+
+  /** Reads commits; returns whether there may be more. */
+  async read(condition, limit) {
     try {
-      const rows = await rowsOf(`SELECT * FROM system:log WHERE commit > ${last} ORDER BY commit DESC LIMIT ${MAXIMUM_COMMITS}`,
-        {}, { limit: MAXIMUM_COMMITS, signal: this.context.signal });
-      const known = this.commits.at(-1)?.commit ?? -1;
-      const news = rows.reverse().filter((row) => row.commit > known);
-      this.commits = [...this.commits, ...news].slice(-MAXIMUM_COMMITS);
-      if (this.commits.length === 0) return fill(this.body, empty("The log has no commits", "The first statement that writes makes the first commit."));
-      if (!this.slider.isConnected) fill(this.body, this.content);
-      this.draw();
+      const statement = `SELECT * FROM system:log ${condition} ORDER BY commit DESC LIMIT ${limit}`;
+      const rows = await rowsOf(statement, {}, { limit, signal: this.context.signal });
+      const known = new Map([...rows, ...this.commits].map((row) => [row.commit, row]));
+      this.commits = [...known.values()].sort((a, b) => a.commit - b.commit).slice(-MAXIMUM_COMMITS);
+      if (rows.length > 0) this.draw();
+      return rows.length === limit;
     } catch (error) {
       if (error.name !== "AbortError") fill(this.body, errorNote(error));
+      return false;
     }
   }
 
   follow(route) {
     this.route = route;
     if (this.commits.length > 0) this.draw();
+  }
+
+  /** Whether the commit of the route is among those that are still to be read. */
+  get isAwaited() {
+    return !this.isComplete && this.route.parts[0] !== undefined && Number(this.route.parts[0]) < this.commits[0].commit;
   }
 
   /** The index of the commit of the route, or of the newest one. */
@@ -88,6 +109,8 @@ class TimePage {
   }
 
   draw() {
+    if (this.isAwaited) return;
+    if (!this.slider.isConnected) fill(this.body, this.content);
     const row = this.commits[this.index];
     this.slider.max = String(this.commits.length - 1);
     this.slider.value = String(this.index);

@@ -1,43 +1,43 @@
 // What the reader should know first, derived from the values of the page Health.
 
-import { counted, percent, shortKey } from "./format.js";
+import { counted, nanoseconds, percent, shortKey } from "./format.js";
 import { toNumber } from "./json.js";
 
 const LOW_LIVE_SHARE = 0.25;
-const SLOW_FLUSH_MICROSECONDS = 100_000;
+// A small log is not worth a compaction.
+const SMALL_LOG_BYTES = 1 << 20;
+const SLOW_FLUSH_NANOSECONDS = 100_000_000;
 
 /** Returns warnings, each with a title and a text. */
-export function warningsOf({ health, sync, refused }, samples) {
-  const values = new Map(health.map(({ name, value }) => [String(name), value]));
+export function warningsOf({ health, sync, refused }, valuesOf) {
+  const values = new Map(health.map(({ name, value }) => [name, toNumber(value)]));
   return [
-    ...ownWarnings(values), ...liveShare(values), ...slowFlush(values),
-    ...failures(samples.get("requests_failed") ?? [], "requests_failed"),
-    ...failures(samples.get("observers_failed") ?? [], "observers_failed"),
+    ...readOnly(values), ...liveShare(values), ...slowFlush(values),
+    ...failures(valuesOf("requests_failed"), "statement"), ...failures(valuesOf("observers_failed"), "observer"),
     ...sync.flatMap(peerWarnings), ...refusals(refused),
   ];
 }
 
-/** Warnings that the store itself reports. */
-function ownWarnings(values) {
-  const texts = values.get("warnings") ?? [];
-  return (Array.isArray(texts) ? texts : [texts]).map((text) => ({ title: "The store warns", text: String(text) }));
+function readOnly(values) {
+  if (values.get("is_writable") !== 0) return [];
+  return [{ title: "The store refuses writes", text: "A write to the disk failed. The store accepts writes again once it is opened anew." }];
 }
 
 function liveShare(values) {
-  const share = toNumber(values.get("liveShare") ?? values.get("live_share"));
-  if (share === null || share >= LOW_LIVE_SHARE) return [];
+  const share = values.get("live_share");
+  if (share == null || values.get("log_bytes") < SMALL_LOG_BYTES || share >= LOW_LIVE_SHARE) return [];
   return [{ title: `${percent(share)} of the log is live`, text: "The rest is history. Compaction discards it; sheaf compact starts one now." }];
 }
 
 function slowFlush(values) {
-  const names = [...values.keys()].filter((name) => /flush.*micro/i.test(name) && (toNumber(values.get(name)) ?? 0) > SLOW_FLUSH_MICROSECONDS);
-  return names.map((name) => ({ title: "Flushes are slow", text: `${name} is ${toNumber(values.get(name))}. Each durable commit waits for one.` }));
+  const last = values.get("flush_last_nanoseconds") ?? 0;
+  if (last <= SLOW_FLUSH_NANOSECONDS) return [];
+  return [{ title: "Flushes are slow", text: `The last one took ${nanoseconds(last)}. Each durable commit waits for one.` }];
 }
 
-function failures(counts, name) {
+function failures(counts, noun) {
   const added = counts.length > 1 ? counts.at(-1) - counts[0] : 0;
   if (added <= 0) return [];
-  const noun = name === "requests_failed" ? "statement" : "observer";
   return [{ title: `${counted(added, noun)} failed while this page was open`, text: "system:request_history has their errors." }];
 }
 
