@@ -100,6 +100,52 @@ def scene_themes(page):
     assert lightness(page) > 200
 
 
+# Returns the visible texts whose contrast is less than that of level AA of WCAG 2.
+CONTRAST = """
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const rgba = (color) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = color;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const luminance = (color) => {
+        const [r, g, b] = color.map((part) => part / 255).map((part) =>
+            part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+            const color = rgba(getComputedStyle(at).backgroundColor);
+            if (color[3] === 255) return color;
+        }
+        return [255, 255, 255];
+    };
+    const low = [];
+    for (const element of document.querySelectorAll('body *')) {
+        const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join('').trim();
+        if (!text || !element.checkVisibility() || element.closest('.skip, noscript, option, title')) continue;
+        const style = getComputedStyle(element);
+        const [a, b] = [luminance(rgba(element instanceof SVGElement ? style.fill : style.color)), luminance(ground(element))];
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (ratio < 4.5) low.push(`${text.slice(0, 30)}: ${ratio.toFixed(2)}`);
+    }
+    return low;
+"""
+
+
+def scene_contrast(page):
+    """texts have the contrast of level AA of WCAG, light and dark"""
+    for scheme in ["light", "dark"]:
+        page.media(scheme)
+        visit_all(page, lambda: check_contrast(page, scheme))
+
+
+def check_contrast(page, scheme):
+    low = page.run(CONTRAST)
+    assert not low, f"{scheme}, {page.driver.current_url}: {low}"
+
+
 def scene_motion(page):
     """nothing moves for readers who prefer less motion"""
     page.media("light", "reduce")

@@ -62,7 +62,8 @@ def scene_missing_document(page):
 def scene_present_document(page):
     """a document that has arrived has a way without a blocking step"""
     page.visit("mesh", "#/mesh?collection=cars&id=\"car-0000009\"")
-    page.click(".answers a", "there")
+    page.click(".answers a", "tablet")
+    page.find(".path-peer", "tablet")
     page.find(".path-peer.has")
     assert not page.all(".path-step.blocking")
 

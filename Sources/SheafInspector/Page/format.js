@@ -38,6 +38,7 @@ function scaled(number, step, units) {
 
 /** Returns a share as a percentage. */
 export function percent(share) {
+  if (share > 0 && share < 0.001) return "< 0.1 %";
   return `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 }
 

@@ -4,7 +4,7 @@ import { bytes, count, nanoseconds, percent, short } from "./format.js";
 import { stringify, toNumber } from "./json.js";
 
 const NAMES = {
-  commit: "newest commit", oldest_state: "oldest commit with its state", log_files: "files of the log",
+  commit: "newest commit", oldest_state: "oldest kept state", log_files: "files of the log",
   base_files: "compacted files", log_bytes: "log", live_bytes: "live part of the log", live_share: "live share",
   keys: "keys", tree_entries: "entries of the tree", process_memory_bytes: "memory of the process",
   flushes: "flushes", flush_bytes: "flushed", flush_nanoseconds: "time in flushes",

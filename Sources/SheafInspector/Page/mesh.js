@@ -60,7 +60,7 @@ class MeshPage {
     const isFirst = this.mesh.peers.length === 0;
     this.mesh = mesh;
     if (mesh.peers.length === 0) {
-      return fill(this.picture, empty("This store has no running peer", "An inspector inside a process with a peer shows its mesh; sheaf inspect reads the files alone."));
+      return fill(this.picture, empty("No peer runs on this store", "sheaf peer serve starts one; an app that embeds the inspector shows its own."));
     }
     const states = peerStates(mesh, sync);
     this.summary.textContent = `${counted(mesh.peers.length, "peer")}, ${counted(mesh.connections.length, "connection")}`;
@@ -71,7 +71,7 @@ class MeshPage {
       fill(this.peers, peerTable(mesh, states));
     }
     this.drawn = text;
-    this.form.setPeers(mesh.peers.filter((peer) => !peer.isLocal));
+    this.form.setPeers(mesh.peers.filter(({ isKnown }) => isKnown));
     if (isFirst) this.follow(this.values);
   }
 
@@ -92,12 +92,12 @@ class MeshPage {
       return fill(this.answer, h("p.muted", {}, "Name a document. Each step on its way to the peer is shown with its state."));
     }
     const document = parseID(id);
-    const others = this.mesh.peers.filter((other) => !other.isLocal).slice(0, MAXIMUM_EXPLAINED);
-    const answers = await Promise.all(others.map((other) => this.ask(collection, document, other)));
+    const asked = this.mesh.peers.filter(({ isKnown }) => isKnown).slice(0, MAXIMUM_EXPLAINED);
+    const answers = await Promise.all(asked.map((other) => this.ask(collection, document, other)));
     if (this.context.signal.aborted || this.values.get("id") !== id) return;
     const chosen = answers.find((answer) => answer.peer.key === peer);
     fill(this.answer, peerAnswers(answers, { collection, id, peer }),
-      chosen && (chosen.error ? errorNote(chosen.error) : pathPicture(chosen.explanation, peersByKey(this.mesh.peers))));
+      chosen && (chosen.error ? errorNote(chosen.error) : pathPicture(chosen.explanation, peer, peersByKey(this.mesh.peers))));
   }
 
   async ask(collection, id, peer) {

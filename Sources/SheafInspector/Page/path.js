@@ -2,7 +2,6 @@
 
 import { h } from "./dom.js";
 import { shortKey } from "./format.js";
-import { empty } from "./parts.js";
 
 const STATES = {
   ok: { title: "there", advice: "" },
@@ -20,25 +19,33 @@ export function stateWords(state) {
   return STATES[state] ?? { title: String(state), advice: "" };
 }
 
-/** Draws the steps from peer to peer. */
-export function pathPicture({ steps, blocking }, peers) {
-  if (steps.length === 0) return empty("There is no way to this peer", "No chain of connections leads to it.");
-  const isBlocked = blocking != null;
-  const nodes = [peerBox(steps[0].from, peers, true)];
+/** Draws the steps from the inspected peer to another one; `target` is the key of that one. */
+export function pathPicture({ document, steps, blocking }, target, peers) {
+  const end = blocking == null ? steps.length : Number(blocking);
+  const nodes = [peerBox(steps[0]?.from ?? target, peers, FIRST_PEER[document] ?? FIRST_PEER.present)];
   steps.forEach((step, index) => {
-    const isAfter = isBlocked && index > Number(blocking);
-    const kind = isBlocked && index === Number(blocking) ? "blocking" : isAfter ? "after" : step.state === "ok" ? "passed" : "open";
-    nodes.push(stepLine(step, kind), peerBox(step.to, peers, !isBlocked || index < Number(blocking)));
+    const kind = index < end ? "passed" : index === end ? "blocking" : "after";
+    nodes.push(stepLine(step, kind), peerBox(step.to, peers, index < end ? FIRST_PEER.present : lacks(step.state)));
   });
   return h("div.path-part", {},
     h("ol.path", { "aria-label": "Way of the document" }, nodes),
-    isBlocked ? blockingNote(steps[Number(blocking)]) : h("p.note.good", {}, "The document is on the peer."));
+    blocking == null ? h("p.note.good", {}, "The document is on the peer.") : blockingNote(steps[end]));
 }
 
-function peerBox(key, peers, hasDocument) {
-  const name = peers.get(String(key))?.name ?? shortKey(key);
-  return h("li.path-peer", { class: hasDocument ? "has" : "lacks" }, h("span.strong", {}, name),
-    h("span.muted", { title: String(key) }, hasDocument ? "has the document" : "does not have it"));
+// What the inspected peer has of the document.
+const FIRST_PEER = {
+  present: { has: true, text: "has the document" }, deleted: { has: false, text: "has deleted it" },
+  evicted: { has: false, text: "has evicted it" }, missing: { has: false, text: "does not have it" },
+};
+
+function lacks(state) {
+  return { has: false, text: state === "unknown" ? "may have it" : "does not have it" };
+}
+
+function peerBox(key, peers, { has, text }) {
+  const name = key === null ? "some peer" : peers.get(String(key))?.name ?? shortKey(key);
+  return h("li.path-peer", { class: has ? "has" : "lacks" }, h("span.strong", {}, name),
+    h("span.muted", { title: String(key) }, text));
 }
 
 function stepLine(step, kind) {

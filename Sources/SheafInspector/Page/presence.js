@@ -15,7 +15,7 @@ export function readPresence(rows) {
 function readPeer(row) {
   const key = String(row.peer ?? row._id);
   return {
-    key, name: String(row.name || row.address || shortKey(key)), isLocal: row.kind === "local",
+    key, isKnown: row.peer != null, name: String(row.name || row.address || shortKey(key)), isLocal: row.kind === "local",
     isServer: row.isServer === true, isConnected: row.kind !== "disconnected",
     distance: toNumber(row.distance), reason: row.reason ?? null, since: row.since ?? null,
   };

@@ -6,6 +6,8 @@ import { typeOf } from "./json.js";
 
 const CHUNK = 100;
 const SHORT_TEXT = 240;
+// A larger branch is closed at first.
+const OPENED_ENTRIES = 30;
 
 /** Creates the tree of a document; `note(path)` returns what stands on the right of a field. */
 export function valueTree(value, { label, note, open = 2 }) {
@@ -82,7 +84,7 @@ function makeBranch(item, value, context) {
   item.toggle = (isOpen = item.getAttribute("aria-expanded") !== "true") => set(isOpen);
   item.firstChild.addEventListener("click", () => item.toggle());
   item.append(group);
-  set(context.open >= 0);
+  set(context.open >= 0 && Object.keys(value).length <= OPENED_ENTRIES);
 }
 
 function focusItem(item) {
