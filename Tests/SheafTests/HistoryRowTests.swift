@@ -7,7 +7,8 @@ import Testing
         try await store.execute(query).items.map { try $0.jsonString }
     }
 
-    @Test func `an update of an initial document lists only the fields that it wrote`() async throws {
+    @Test func `an update of an initial document lists only the fields that it wrote`() async throws
+    {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a', 'color': 'red', 'mileage': 1})")
@@ -39,7 +40,8 @@ import Testing
         let listed = try await rows(
             store, "SELECT commit, COUNT(*) AS documents FROM system:history GROUP BY commit")
         #expect(counted == listed && counted.count == 5)
-        let sites = try await rows(store, "SELECT DISTINCT site FROM system:log WHERE documents > 0")
+        let sites = try await rows(
+            store, "SELECT DISTINCT site FROM system:log WHERE documents > 0")
         #expect(sites == (try await rows(store, "SELECT DISTINCT site FROM system:history")))
         try await store.close()
     }
