@@ -3,9 +3,9 @@
 import { rowsOf } from "./api.js";
 import { listen } from "./changes.js";
 import { fill, h } from "./dom.js";
-import { count, cut, nanoseconds, shortKey } from "./format.js";
+import { count, cut, nanoseconds } from "./format.js";
 import { toNumber } from "./json.js";
-import { agoText, commitLink, documentLink, empty, errorNote, heading, loading, plainTable, section, siteText, timeText } from "./parts.js";
+import { agoText, commitLink, documentLink, empty, errorNote, heading, loading, peerText, plainTable, section, siteText, timeText } from "./parts.js";
 import { address } from "./router.js";
 
 const POLL_MILLISECONDS = 1500;
@@ -80,7 +80,7 @@ function syncTable(rows) {
   if (rows.length === 0) return empty("No peers", "No peer was connected since the store was opened.");
   const part = (row) => row.documents ?? {};
   return plainTable([
-    ["peer", (row) => h("code", { title: String(row._id) }, shortKey(row._id))],
+    ["peer", (row) => peerText(row._id)],
     ["state", (row) => h("span.chip", { class: part(row).sync_session_status === "Connected" ? "good" : "", title: part(row).last_close_reason }, part(row).sync_session_status ?? "–")],
     ["confirmed", (row) => count(part(row).synced_up_to_local_commit_id), "number"],
     ["delivered", (row) => count(part(row).delivered_up_to_local_commit_id), "number"],
@@ -91,7 +91,7 @@ function syncTable(rows) {
 function refusedTable(rows) {
   if (rows.length === 0) return empty("No refused writes");
   return plainTable([
-    ["document", (row) => documentLink(row.collection, row.document_id)], ["peer", (row) => h("code", { title: String(row.peer) }, shortKey(row.peer))],
+    ["document", (row) => documentLink(row.collection, row.document_id)], ["peer", (row) => peerText(row.peer)],
     ["reason", (row) => h("span", { title: row.message }, row.reason)], ["time", (row) => agoText(row.refused_at)],
   ], rows, "Refused writes");
 }

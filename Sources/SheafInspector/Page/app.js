@@ -2,11 +2,11 @@
 
 import { about } from "./api.js";
 import * as changes from "./changes.js";
+import { followDevices } from "./devices.js";
 import { fill, h, s, toast } from "./dom.js";
 import { count } from "./format.js";
 import { currentRoute, go } from "./router.js";
 import { errorNote } from "./parts.js";
-import { followDevices } from "./sites.js";
 import { moveByArrows } from "./tabs.js";
 import { nextTheme, restoreTheme } from "./theme.js";
 import * as activity from "./activity.js";

@@ -92,8 +92,11 @@ function showCollection(root, context, name, where) {
   showTable(table, total, name, where, context);
   return (id, values) => {
     const isOpen = id !== undefined;
+    const isClosing = !isOpen && !panel.hidden;
     panel.hidden = !isOpen;
     split.classList.toggle("open", isOpen);
+    // The focus within the panel would be lost.
+    if (isClosing) table.querySelector(".vtable")?.focus();
     const close = () => go(["collections", name], { where });
     if (isOpen) showDocument(panel, { ...context, collection: name, id, commit: values.get("commit"), close });
   };

@@ -64,11 +64,17 @@ class Completion {
   show() {
     fill(this.list, this.words.map((word, index) =>
       h("li", { role: "option", id: `${this.list.id}-${index}`, onmousedown: (event) => { event.preventDefault(); this.accept(index); } },
-        h("b", {}, word.slice(0, this.prefix.length)), word.slice(this.prefix.length))));
+        h("b", {}, word.slice(0, this.matched(word))), word.slice(this.matched(word)))));
     this.list.hidden = false;
     this.area.setAttribute("aria-expanded", "true");
     this.place();
     this.choose(0);
+  }
+
+  /** The length of the part of a word that has been typed; the word may add a backtick before it. */
+  matched(word) {
+    const isQuoted = word.startsWith("`") && !this.prefix.startsWith("`");
+    return this.prefix.length + (isQuoted ? 1 : 0);
   }
 
   /** Puts the list beneath the cursor: the font has one width, and lines do not wrap. */

@@ -1,13 +1,13 @@
 // Small parts that several pages show.
 
+import { deviceOfPeer, deviceOfSite } from "./devices.js";
 import { fill, h } from "./dom.js";
 import { ago, bytes, count, cut, fullTime, idText, preview, shortKey, time } from "./format.js";
 import { stringify, typeOf } from "./json.js";
 import { address } from "./router.js";
-import { deviceOf } from "./sites.js";
 
 const INITIAL = "imported, or inserted as an initial document: any other write replaces the values";
-
+// A result that takes less time replaces the former one without a word between.
 const SHORT_MILLISECONDS = 250;
 
 /** The heading of a page, with controls on its right. */
@@ -75,9 +75,15 @@ export function valueText(value, limit) {
 export function siteText(site) {
   if (site == null) return h("span.muted", {}, "–");
   if (site === "initial") return h("span.muted", { title: INITIAL }, "initial");
-  const name = deviceOf(site);
+  const name = deviceOfSite(site);
   return h("span.site", { title: name === undefined ? `site ${site}` : `${name}, site ${site}` },
     h("span.swatch", { class: `hue-${hueOf(String(site))}` }), name === undefined ? shortKey(site) : cut(name, 24));
+}
+
+/** The name of the device of a peer, or else its key. */
+export function peerText(key) {
+  const name = deviceOfPeer(key);
+  return name === undefined ? h("code", { title: String(key) }, shortKey(key)) : h("span", { title: String(key) }, cut(name, 32));
 }
 
 const HUES = 8;

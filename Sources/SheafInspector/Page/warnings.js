@@ -1,5 +1,6 @@
 // What the reader should know first, derived from the values of the page Health.
 
+import { deviceOfPeer } from "./devices.js";
 import { counted, nanoseconds, percent, shortKey } from "./format.js";
 import { toNumber } from "./json.js";
 
@@ -44,9 +45,9 @@ function failures(counts, noun) {
 function peerWarnings(row) {
   const { sync_session_status: status, last_close_reason: reason } = row.documents ?? {};
   const clocks = Array.isArray(row.clock?.warnings) ? row.clock.warnings : [];
-  const peer = `Peer ${shortKey(row._id)}`;
+  const peer = `Peer ${deviceOfPeer(row._id) ?? shortKey(row._id)}`;
   const away = status === "Not Connected" && reason ? [{ title: `${peer} is not connected`, text: String(reason) }] : [];
-  return [...away, ...clocks.map((text) => ({ title: `The clock of ${peer.toLowerCase()}`, text: String(text) }))];
+  return [...away, ...clocks.map((text) => ({ title: `The clock of ${peer.replace("Peer", "peer")}`, text: String(text) }))];
 }
 
 function refusals(refused) {
