@@ -56,6 +56,7 @@ def scene_missing_document(page):
     for selector, text in clicks:
         page.click(selector, text)
     page.find(".path-step.blocking")
+    page.wait(lambda: page.all(".mesh .connection.blocking"), "the blocking connection in the picture")
     assert "subscription" in page.text(".blocking-note")
 
 

@@ -81,7 +81,8 @@ function chartWidth(space, count) {
 }
 
 function chart({ title, names, text, base }, width) {
-  const series = names.filter((name) => samples.has(name)).map((name) => ({ name: names.length > 1 ? nameOf(name) : "", points: samples.get(name) }));
+  const known = names.filter((name) => samples.has(name));
+  const series = known.map((name) => ({ name: known.length > 1 ? nameOf(name) : "", points: samples.get(name) }));
   return section(title, lineChart(series, { isTime: true, width, height: CHART_HEIGHT, text, base }));
 }
 

@@ -7,7 +7,7 @@ import { agoText, empty, errorNote, field, heading, loading, plainTable } from "
 import { bytes, counted, shortKey } from "./format.js";
 import { meshPicture } from "./graph.js";
 import { parse, parseID, stringify } from "./json.js";
-import { pathPicture, stateWords } from "./path.js";
+import { pathPicture, stateWords, stepsWithKinds } from "./path.js";
 import { peersByKey, readPresence } from "./presence.js";
 import { address, go } from "./router.js";
 
@@ -22,6 +22,8 @@ export function mount(root, context) {
 class MeshPage {
   mesh = { peers: [], connections: [] };
   values = new URLSearchParams();
+  /** The steps of the chosen document to the chosen peer. */
+  route = [];
 
   constructor(root, context) {
     this.context = context;
@@ -57,6 +59,7 @@ class MeshPage {
   }
 
   draw(mesh, sync) {
+    this.sync = sync;
     const isFirst = this.mesh.peers.length === 0;
     this.mesh = mesh;
     if (mesh.peers.length === 0) {
@@ -65,9 +68,9 @@ class MeshPage {
     const states = peerStates(mesh, sync);
     this.summary.textContent = `${counted(mesh.peers.length, "peer")}, ${counted(mesh.connections.length, "connection")}`;
     // A picture without changes keeps its nodes, so that a title or the focus does not vanish.
-    const text = stringify([this.picture.clientWidth, mesh.peers.map(({ key, distance }) => [key, distance]), mesh.connections, [...states.values()].map((state) => state.lag)]);
+    const text = stringify([this.picture.clientWidth, this.route.map(({ to, kind }) => [to, kind]), mesh.peers.map(({ key, distance }) => [key, distance]), mesh.connections, [...states.values()].map((state) => state.lag)]);
     if (text !== this.drawn) {
-      fill(this.picture, meshPicture(mesh, states, this.picture.clientWidth, (key) => this.choosePeer(key)));
+      fill(this.picture, meshPicture(mesh, states, this.picture.clientWidth, this.route, (key) => this.choosePeer(key)));
       fill(this.peers, peerTable(mesh, states));
     }
     this.drawn = text;
@@ -89,6 +92,7 @@ class MeshPage {
   async explain() {
     const [collection, id, peer] = ["collection", "id", "peer"].map((name) => this.values.get(name));
     if (!collection || id === null || this.mesh.peers.length === 0) {
+      this.route = [];
       return fill(this.answer, h("p.muted", {}, "Name a document. Each step on its way to the peer is shown with its state."));
     }
     const document = parseID(id);
@@ -96,6 +100,8 @@ class MeshPage {
     const answers = await Promise.all(asked.map((other) => this.ask(collection, document, other)));
     if (this.context.signal.aborted || this.values.get("id") !== id) return;
     const chosen = answers.find((answer) => answer.peer.key === peer);
+    this.route = chosen?.explanation ? stepsWithKinds(chosen.explanation) : [];
+    this.draw(this.mesh, this.sync);
     fill(this.answer, peerAnswers(answers, { collection, id, peer }),
       chosen && (chosen.error ? errorNote(chosen.error) : pathPicture(chosen.explanation, peer, peersByKey(this.mesh.peers))));
   }
@@ -179,7 +185,7 @@ function peerTable(mesh, states) {
   const kinds = (peer) => [...new Set(connectionsOf(mesh, peer).map(({ kind }) => kind))].join(", ")
     || h("span.muted", { title: peer.reason }, peer.isConnected ? "none" : `not connected: ${peer.reason}`);
   return plainTable([
-    ["peer", (peer) => [h("span.strong", {}, peer.name), peer.isLocal && h("span.chip.after", {}, "this peer")]],
+    ["peer", (peer) => [h("span.strong", {}, peer.name), peer.isLocal && h("span.chip.after", {}, "this peer")], "nowrap"],
     ["key", (peer) => h("code", { title: peer.key }, shortKey(peer.key))],
     ["transport", kinds],
     ["sent", (peer) => bytesOf(peer, "sent"), "number"],

@@ -14,29 +14,35 @@ const STATES = {
   unknown: { title: "unknown", advice: "This peer cannot see the rest of the way. Ask the inspector of the next peer." },
 };
 
-/** The words for a state. */
-export function stateWords(state) {
-  return STATES[state] ?? { title: String(state), advice: "" };
-}
-
-/** Draws the steps from the inspected peer to another one; `target` is the key of that one. */
-export function pathPicture({ document, steps, blocking }, target, peers) {
-  const end = blocking == null ? steps.length : Number(blocking);
-  const nodes = [peerBox(steps[0]?.from ?? target, peers, FIRST_PEER[document] ?? FIRST_PEER.present)];
-  steps.forEach((step, index) => {
-    const kind = index < end ? "passed" : index === end ? "blocking" : "after";
-    nodes.push(stepLine(step, kind), peerBox(step.to, peers, index < end ? FIRST_PEER.present : lacks(step.state)));
-  });
-  return h("div.path-part", {},
-    h("ol.path", { "aria-label": "Way of the document" }, nodes),
-    blocking == null ? h("p.note.good", {}, "The document is on the peer.") : blockingNote(steps[end]));
-}
-
 // What the inspected peer has of the document.
 const FIRST_PEER = {
   present: { has: true, text: "has the document" }, deleted: { has: false, text: "has deleted it" },
   evicted: { has: false, text: "has evicted it" }, missing: { has: false, text: "does not have it" },
 };
+
+/** The words for a state. */
+export function stateWords(state) {
+  return STATES[state] ?? { title: String(state), advice: "" };
+}
+
+/** The steps of an explanation, each with a kind: passed, blocking, or after the blocking one. */
+export function stepsWithKinds({ steps, blocking }) {
+  const end = blocking == null ? steps.length : Number(blocking);
+  return steps.map((step, index) => ({ ...step, kind: index < end ? "passed" : index === end ? "blocking" : "after" }));
+}
+
+/** Draws the steps from the inspected peer to another one; `target` is the key of that one. */
+export function pathPicture(explanation, target, peers) {
+  const { document, blocking } = explanation;
+  const steps = stepsWithKinds(explanation);
+  const nodes = [peerBox(steps[0]?.from ?? target, peers, FIRST_PEER[document] ?? FIRST_PEER.present)];
+  for (const step of steps) {
+    nodes.push(stepLine(step), peerBox(step.to, peers, step.kind === "passed" ? FIRST_PEER.present : lacks(step.state)));
+  }
+  return h("div.path-part", {},
+    h("ol.path", { "aria-label": "Way of the document" }, nodes),
+    blocking == null ? h("p.note.good", {}, "The document is on the peer.") : blockingNote(steps[Number(blocking)]));
+}
 
 function lacks(state) {
   return { has: false, text: state === "unknown" ? "may have it" : "does not have it" };
@@ -48,9 +54,9 @@ function peerBox(key, peers, { has, text }) {
     h("span.muted", { title: String(key) }, text));
 }
 
-function stepLine(step, kind) {
+function stepLine({ kind, state }) {
   return h("li.path-step", { class: kind }, h("span.arrow", { "aria-hidden": "true" }),
-    h("span.chip", { class: kind === "blocking" ? "bad" : kind === "passed" ? "good" : "" }, step.state === "ok" ? "passed" : stateWords(step.state).title));
+    h("span.chip", { class: kind === "blocking" ? "bad" : kind === "passed" ? "good" : "" }, state === "ok" ? "passed" : stateWords(state).title));
 }
 
 function blockingNote(step) {
