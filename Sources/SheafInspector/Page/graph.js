@@ -9,6 +9,8 @@ const HEIGHT = 380;
 // Few peers beside each other need less height.
 const FLAT_HEIGHT = 290;
 const FEW_PEERS = 4;
+// Peers without a connection stand in a row beneath the others.
+const AWAY_HEIGHT = 70;
 // The first peer stands at the upper right, so that two of them use the height as well.
 const FIRST_ANGLE = -Math.PI / 7;
 const FIRST_ANGLE_NARROW = -Math.PI / 2.3;
@@ -22,8 +24,10 @@ const BEND = 0.5;
  */
 export function meshPicture({ peers, connections }, states, space, route, choose) {
   const width = Math.max(NARROWEST, Math.min(WIDEST, space));
-  const height = width > NARROW && peers.length <= FEW_PEERS ? FLAT_HEIGHT : HEIGHT;
-  const at = positions(peers, connections, width, height);
+  const away = peers.filter((peer) => !peer.isLocal && isAway(peer));
+  const rings = width > NARROW && peers.length <= FEW_PEERS ? FLAT_HEIGHT : HEIGHT;
+  const height = rings + (away.length > 0 ? AWAY_HEIGHT : 0);
+  const at = positions(peers, away, connections, width, rings);
   const kinds = new Map(route.map(({ from, to, kind }) => [pair({ peer1: from, peer2: to }), kind]));
   const drawn = [...connections, ...absent(route, connections)].filter((one) => at.has(one.peer1) && at.has(one.peer2));
   return s("svg.mesh", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${peers.length} peers and ${connections.length} connections` },
@@ -47,9 +51,8 @@ function pair({ peer1, peer2 }) {
   return [peer1, peer2].sort().join();
 }
 
-function positions(peers, connections, width, height) {
+function positions(peers, away, connections, width, height) {
   const rings = new Map();
-  const away = peers.filter((peer) => !peer.isLocal && isAway(peer));
   for (const peer of peers.filter((one) => !away.includes(one))) {
     const ring = peer.isLocal ? 0 : Math.min(3, peer.distance);
     rings.set(ring, [...(rings.get(ring) ?? []), peer]);
@@ -57,8 +60,7 @@ function positions(peers, connections, width, height) {
   const outer = Math.max(1, ...rings.keys());
   const at = new Map();
   for (const ring of [...rings.keys()].sort()) placeRing(rings.get(ring), ring === 0 ? 0 : (ring + 0.6) / (outer + 0.6), { width, height }, at, connections);
-  // Peers without a connection stand in a row beneath the others.
-  away.forEach((peer, index) => at.set(peer.key, { x: 54 + index * 110, y: height - 56, radius: 1, angle: 0 }));
+  away.forEach((peer, index) => at.set(peer.key, { x: 54 + index * 110, y: height + AWAY_HEIGHT - 56, radius: 1, angle: 0 }));
   return at;
 }
 

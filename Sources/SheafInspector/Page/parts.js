@@ -48,8 +48,8 @@ export function errorNote(error, statement) {
     error.hint && h("p", {}, sentence(error.hint)));
 }
 
-// Errors of the store begin in lower case, as in a terminal.
-function sentence(text) {
+/** A text of the store, which begins in lower case as in a terminal, as a sentence. */
+export function sentence(text) {
   const line = String(text);
   return line.charAt(0).toUpperCase() + line.slice(1);
 }

@@ -2,16 +2,17 @@
 
 import { h } from "./dom.js";
 import { shortKey } from "./format.js";
+import { sentence } from "./parts.js";
 
 const STATES = {
   ok: { title: "there", advice: "" },
-  noSubscription: { title: "no subscription", advice: "No subscription of the receiving peer selects the document. Register one whose condition it meets." },
-  noRight: { title: "no right", advice: "The grant of one side does not cover the document. Sign a grant with sheaf grant." },
-  evicted: { title: "evicted", advice: "The peer removed the document from its device. A subscription that selects it fetches it again." },
-  notConnected: { title: "not connected", advice: "No connection carries this step. Check that both peers run and reach each other." },
-  lagging: { title: "on its way", advice: "The peer has not confirmed the commit yet. It receives it with its next segments." },
-  deleted: { title: "deleted", advice: "The document was deleted, and the deletion has reached the peer." },
-  unknown: { title: "unknown", advice: "This peer cannot see the rest of the way. Ask the inspector of the next peer." },
+  noSubscription: { title: "no subscription", advice: "Register a subscription on that peer whose condition the document meets." },
+  noRight: { title: "no right", advice: "Sign a grant that covers the document: sheaf grant." },
+  evicted: { title: "evicted", advice: "A subscription that selects the document fetches it again." },
+  notConnected: { title: "not connected", advice: "Check that both peers run and reach each other." },
+  lagging: { title: "on its way", advice: "" },
+  deleted: { title: "deleted", advice: "" },
+  unknown: { title: "unknown", advice: "The inspector of the next peer knows the rest of the way." },
 };
 
 // What the inspected peer has of the document.
@@ -61,6 +62,6 @@ function stepLine({ kind, state }) {
 
 function blockingNote(step) {
   const { title, advice } = stateWords(step.state);
-  return h("div.note.bad.blocking-note", {}, h("p.strong", {}, title.charAt(0).toUpperCase() + title.slice(1)),
-    step.reason && h("p", {}, step.reason), advice && h("p", {}, advice));
+  return h("div.note.bad.blocking-note", {}, h("p.strong", {}, sentence(title)),
+    step.reason && h("p", {}, sentence(step.reason)), advice && h("p", {}, advice));
 }
