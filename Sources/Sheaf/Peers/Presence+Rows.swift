@@ -27,7 +27,7 @@ extension Presence {
                 "_id": .string("disconnected \(rows.count)"), "kind": "disconnected",
                 "peer": peer.key.map { .string("\($0)") } ?? .null,
                 "name": status.map { .string($0.name) } ?? .null,
-                "site": FieldText.value(of: status?.site),
+                "site": Self.text(status?.site),
                 "address": .string(peer.address), "reason": .string(peer.reason),
                 "since": .integer(peer.sinceMilliseconds),
             ])
@@ -39,7 +39,7 @@ extension Presence {
         [
             "_id": .string("\(peer.key)"), "kind": peer.distance == 0 ? "local" : "remote",
             "peer": .string("\(peer.key)"), "name": .string(peer.deviceName),
-            "site": FieldText.value(of: site),
+            "site": Self.text(site),
             "isServer": .bool(peer.isServer), "distance": .integer(Int64(peer.distance)),
             "operatingSystem": peer.operatingSystem.map { .string($0) } ?? .null,
             "version": peer.sheafVersion.map { .string($0) } ?? .null,

@@ -10,8 +10,9 @@ package struct ServerLimits: Sendable {
     package var bodyBytes = 1 << 20
     /// Time without a commit after which a comment is sent to the clients of changes.
     ///
-    /// A client that has gone is only noticed when bytes are sent to it.
-    package var silenceSeconds = 15
+    /// A client that has gone is only noticed when bytes are sent to it; a browser leaves one with
+    /// each reload of the page, and there are few clients at a time.
+    package var silenceSeconds = 2
     /// Number of threads that run requests.
     package var threads = 4
 
