@@ -16,12 +16,15 @@ PICTURED = {
     "collections": ("garage", "#/collections"),
     "table": ("garage", '#/collections/cars/"car-0000009"'),
     "query": ("garage", "#/query?statement=SELECT color, COUNT(*) AS count FROM cars GROUP BY color"),
-    "time": ("garage", "#/time?collection=owners"),
+    "time": ("garage", "#/time/140?collection=owners"),
     "conflicts": ("conflicts", "#/conflicts"),
     "mesh": ("mesh", '#/mesh?collection=cars&id="car-0000009"'),
     "activity": ("mesh", "#/activity"),
     "health": ("mesh", "#/health"),
 }
+
+# What is clicked before the picture is taken.
+CLICKED = {"mesh": (".answers a", "counter"), "time": (".changes summary",)}
 
 
 class Page:
@@ -184,5 +187,7 @@ class Page:
                 self.media(scheme)
                 for name, (store, route) in PICTURED.items():
                     self.visit(store, route)
+                    if name in CLICKED:
+                        self.click(*CLICKED[name])
                     time.sleep(1.5)
                     self.driver.save_screenshot(str(directory / f"{name}-{width}-{scheme}.png"))

@@ -35,6 +35,14 @@ def scene_device_names(page):
     page.visit("mesh", '#/collections/owners/"ann"')
     page.click(".choices button", "History")
     page.find(".history .site", "hub")
+    page.find(".history .site", "laptop")
+
+
+def scene_blame_of_conflict(page):
+    """a field with concurrent values names the commit of the value that is shown"""
+    page.visit("mesh", '#/collections/owners/"ann"')
+    city = page.find(".tree li", "city")
+    page.wait(lambda: "hub" in city.text and "Oslo" in city.text, "the device that wrote the value")
 
 
 def scene_mesh(page):

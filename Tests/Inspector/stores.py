@@ -139,7 +139,7 @@ class Stores:
             self.query("mesh", f"UPDATE owners SET city = 'Oslo' WHERE _id = '{owner}'")
         address = self.serve("mesh", "hub", "--subscribe", "SELECT * FROM owners")
         self.tool(
-            "peer", "connect", self.directory / "conflicts", "--connect", address, *self.identity("conflicts"),
+            "peer", "connect", self.directory / "conflicts", "--name", "laptop", "--connect", address, *self.identity("conflicts"),
             "--subscribe", "SELECT * FROM owners", "--until-synced", "--timeout", "30")
         self.serve("tablet", "tablet", "--connect", address, "--subscribe", "SELECT * FROM cars")
         self.serve("counter", "counter", "--connect", address, "--subscribe", "SELECT * FROM owners")

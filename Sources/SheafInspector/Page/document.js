@@ -4,7 +4,7 @@ import { quoted, rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
 import { fill, h, throttle, toast } from "./dom.js";
 import { count, idText, preview, time } from "./format.js";
-import { isEqual, stringify } from "./json.js";
+import { isEqual, stringify, toNumber } from "./json.js";
 import { pathParts } from "./api.js";
 import { agoText, commitLink, empty, errorNote, idParameter, loading, siteText } from "./parts.js";
 import { address } from "./router.js";
@@ -96,13 +96,15 @@ function documentTabs(body, document, history, key) {
   return [row, part];
 }
 
-/** The newest commit that changed a field, or a part of it. */
+/** The commit that wrote the value of a field, or a part of it. */
 function blameText(path, history) {
-  const row = history.find((entry) => (entry.fields ?? []).some((name) => covers(pathParts(String(name)), path)));
+  const rows = history.filter((entry) => (entry.fields ?? []).some((name) => covers(pathParts(String(name)), path)));
+  // A later commit may have received an earlier write, whose value is not shown.
+  const row = rows.reduce((latest, entry) => (latest && toNumber(latest.writtenAt) >= toNumber(entry.writtenAt) ? latest : entry), null);
   if (!row) return h("span.blame.muted", {}, "");
   return h("a.blame", {
     href: address(["time", String(row.commit)]), tabindex: "-1",
-    title: `changed by commit ${count(row.commit)} at ${time(row.time)}`,
+    title: `written by commit ${count(row.commit)} at ${time(row.time)}`,
   }, h("span", {}, count(row.commit)), siteText(row.site));
 }
 

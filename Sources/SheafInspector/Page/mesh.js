@@ -3,7 +3,7 @@
 import { explain, rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
 import { fill, h, throttle } from "./dom.js";
-import { agoText, empty, errorNote, field, heading, loading, plainTable } from "./parts.js";
+import { agoText, empty, errorNote, field, heading, loading, plainTable, sentence } from "./parts.js";
 import { bytes, counted, shortKey } from "./format.js";
 import { meshPicture } from "./graph.js";
 import { parse, parseID, stringify } from "./json.js";
@@ -183,9 +183,11 @@ function peerTable(mesh, states) {
     return values.length === 0 ? "–" : bytes(values.reduce((sum, value) => sum + value, 0));
   };
   const kinds = (peer) => [...new Set(connectionsOf(mesh, peer).map(({ kind }) => kind))].join(", ")
-    || h("span.muted", { title: peer.reason }, peer.isConnected ? "none" : `not connected: ${peer.reason}`);
+    || h("span.muted", {}, "none");
   return plainTable([
-    ["peer", (peer) => [h("span.strong", {}, peer.name), peer.isLocal && h("span.chip.after", {}, "this peer")], "nowrap"],
+    ["peer", (peer) => [
+      h("span.nowrap", {}, h("span.strong", {}, peer.name), peer.isLocal && h("span.chip.after", {}, "this peer")),
+      peer.reason && h("p.reason", {}, sentence(peer.reason))]],
     ["key", (peer) => h("code", { title: peer.key }, shortKey(peer.key))],
     ["transport", kinds],
     ["sent", (peer) => bytesOf(peer, "sent"), "number"],
