@@ -31,7 +31,9 @@ export const CHARTS = [
 export function derived(rows) {
   const values = new Map(rows.map(({ name, value }) => [name, toNumber(value)]));
   const [live, log] = [values.get("live_bytes"), values.get("log_bytes")];
-  return live != null && log > 0 ? [...rows, { name: "live_share", value: Math.min(1, live / log) }] : rows;
+  if (live == null || !(log > 0)) return rows;
+  const at = rows.findIndex(({ name }) => name === "live_bytes") + 1;
+  return rows.toSpliced(at, 0, { name: "live_share", value: Math.min(1, live / log) });
 }
 
 /** Whether a measure only grows. */

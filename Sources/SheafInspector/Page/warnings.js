@@ -3,6 +3,7 @@
 import { deviceOfPeer } from "./devices.js";
 import { counted, nanoseconds, percent, shortKey } from "./format.js";
 import { toNumber } from "./json.js";
+import { sentence } from "./parts.js";
 
 const LOW_LIVE_SHARE = 0.25;
 // A small log is not worth a compaction.
@@ -46,8 +47,8 @@ function peerWarnings(row) {
   const { sync_session_status: status, last_close_reason: reason } = row.documents ?? {};
   const clocks = Array.isArray(row.clock?.warnings) ? row.clock.warnings : [];
   const peer = `Peer ${deviceOfPeer(row._id) ?? shortKey(row._id)}`;
-  const away = status === "Not Connected" && reason ? [{ title: `${peer} is not connected`, text: String(reason) }] : [];
-  return [...away, ...clocks.map((text) => ({ title: `The clock of ${peer.replace("Peer", "peer")}`, text: String(text) }))];
+  const away = status === "Not Connected" && reason ? [{ title: `${peer} is not connected`, text: sentence(reason) }] : [];
+  return [...away, ...clocks.map((text) => ({ title: `The clock of ${peer.replace("Peer", "peer")}`, text: sentence(text) }))];
 }
 
 function refusals(refused) {
