@@ -85,3 +85,16 @@ def scene_explain_form(page):
     page.type(".page-mesh form label:nth-of-type(2) input", "car-0000009")
     page.click(".page-mesh form button", "Explain")
     page.find(".answers li")
+
+
+def scene_leaving_peer(page):
+    """a peer that leaves and returns is drawn so, and is the reason why it lacks a document"""
+    page.visit("mesh", "#/mesh?collection=owners&id=\"ann\"")
+    page.click(".answers a", "counter")
+    page.find(".path-part", "The document is on the peer.")
+    page.world.end_peer("counter")
+    page.find(".mesh .peer.away", "counter")
+    page.find(".blocking-note", "Not connected")
+    page.world.restart_peer("counter")
+    page.find(".mesh .peer.current", "counter")
+    page.find(".path-part", "The document is on the peer.")

@@ -57,6 +57,7 @@ class Stores:
         self.directory = work / "stores"
         self.processes = []
         self.inspectors = {}
+        self.peers = {}
         self.urls = {}
 
     def __enter__(self):
@@ -100,6 +101,17 @@ class Stores:
     def restart_inspector(self, store):
         """Starts an inspector on the port of the one that has ended; it has a new token."""
         self.inspect(store, "--listen", urlsplit(self.urls[store]).netloc)
+
+    def end_peer(self, store):
+        """Ends the process of a peer."""
+        process, _ = self.peers[store]
+        process.terminate()
+        process.wait(timeout=SECONDS)
+
+    def restart_peer(self, store):
+        """Starts a peer that has ended again."""
+        _, options = self.peers[store]
+        self.serve(store, *options)
 
     # Parts
 
@@ -153,9 +165,10 @@ class Stores:
 
     def serve(self, store, name, *options):
         """Starts a peer, and returns the address of its first event."""
-        _, line = self.start(
+        process, line = self.start(
             "peer", "serve", self.directory / store, "--name", name, "--listen", "127.0.0.1:0",
             *self.identity(store), "--json", *options)
+        self.peers[store] = process, (name, *options)
         return json.loads(line).get("address")
 
     def inspect(self, store, *options):

@@ -74,8 +74,17 @@ class MeshPage {
       fill(this.peers, peerTable(mesh, states));
     }
     this.drawn = text;
+    this.explainAgain(mesh);
     this.form.setPeers(mesh.peers.filter(({ isKnown }) => isKnown));
     if (isFirst) this.follow(this.values);
+  }
+
+  /** Explains again if a peer has come or gone, or has confirmed commits. */
+  explainAgain({ peers, connections }) {
+    const shape = stringify([peers.map(({ key, distance }) => [key, distance]), connections.map(({ id, lag }) => [id, lag])]);
+    const isChanged = this.shape !== undefined && shape !== this.shape;
+    this.shape = shape;
+    if (isChanged) this.explain();
   }
 
   choosePeer(key) {
