@@ -67,6 +67,10 @@ extension Presence {
             } ?? .null
         return row
     }
+
+    private static func text(_ site: Site?) -> Value {
+        site.map { .string($0.text) } ?? .null
+    }
 }
 
 extension PeerSync {
