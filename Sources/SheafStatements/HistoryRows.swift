@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
@@ -63,7 +63,10 @@ struct HistoryRows {
             let site: Site?
             do throws(EngineError) {
                 count = try snapshot.changeCount(of: commit)
-                site = try origin?.stamp.site ?? snapshot.site(ofLocal: commit)
+                site =
+                    if let origin { origin.stamp.site } else {
+                        try snapshot.site(ofLocal: commit)
+                    }
             } catch {
                 throw StoreError(error)
             }

@@ -57,7 +57,7 @@ final class InspectorProcess: InspectorAddress {
 }
 
 /// Where an inspector answers.
-protocol InspectorAddress {
+protocol InspectorAddress: Sendable {
     var port: UInt16 { get }
     var token: String { get }
 }

@@ -48,7 +48,8 @@ struct ChangeStream {
                 reading = nil
                 continue
             }
-            let data = try CommitEvent.data(of: commit, in: current.snapshot, hasChanges: hasChanges)
+            let data = try CommitEvent.data(
+                of: commit, in: current.snapshot, hasChanges: hasChanges)
             write("id: \(commit.id)\nevent: commit\ndata: ", data)
             last = commit.id
             writtenAt = nanoseconds

@@ -11,11 +11,14 @@ import Testing
 
     /// Returns the Swift files below a folder of the project.
     private func swiftFiles(below folder: String) throws -> [URL] {
+        try files(below: folder).filter { $0.path.hasSuffix(".swift") }
+    }
+
+    private func files(below folder: String) throws -> [URL] {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../\(folder)").standardizedFileURL
         let files = try #require(FileManager.default.enumerator(atPath: root.path))
-        return files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
-            .map { root.appending(path: $0) }
+        return files.compactMap { $0 as? String }.map { root.appending(path: $0) }
     }
 
     /// Returns the texts between pairs of backticks.
@@ -55,7 +58,7 @@ import Testing
     }
 
     @Test func `each folder that the map names exists`() throws {
-        let files = try swiftFiles(below: "Sources").map(\.path)
+        let files = try files(below: "Sources").map(\.path)
         for word in quoted(in: try ProjectFile.text(Self.map)) where word.hasSuffix("/") {
             guard !word.contains("."), word != "format-spec/", word != "Benchmarks/" else {
                 continue

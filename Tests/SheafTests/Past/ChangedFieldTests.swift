@@ -2,7 +2,7 @@ import Sheaf
 import Testing
 
 /// Rows of `system:history` and `system:log`.
-@Suite struct HistoryRowTests {
+@Suite struct ChangedFieldTests {
     private func rows(_ store: Store, _ query: DQL) async throws -> [String] {
         try await store.execute(query).items.map { try $0.jsonString }
     }
