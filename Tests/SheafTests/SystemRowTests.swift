@@ -94,7 +94,8 @@ import Testing
             }
             let other = scene.peers[peer.key == scene.peers[0].key ? 1 : 0].key
             #expect(found[0].contains(#""kind":"local""#) && found[1].contains(#""kind":"remote""#))
-            #expect(found[0].contains(#""connections":[{"peer":"\#(other)","transport":"#))
+            #expect(found[0].contains(#""connections":[{"bytesReceived":"#))
+            #expect(found[0].contains(#""peer":"\#(other)","transport":"memory"}]"#))
         }
         try await scene.close()
     }

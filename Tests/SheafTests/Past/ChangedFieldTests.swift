@@ -25,7 +25,7 @@ import Testing
 
     @Test func `a commit counts as many documents as it has changes in the history`() async throws {
         let store = try await Store.inMemory()
-        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}, {'_id': 'b'})")
+        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
         try await store.execute("UPDATE cars SET color = 'blue'")
         try await store.execute("DELETE FROM cars WHERE _id = 'a'")
         try await store.execute("EVICT FROM cars WHERE _id = 'b'")

@@ -31,7 +31,7 @@ final class ChangesReader {
         }
     }
 
-    /// Waits until the events of so many commits have arrived.
+    /// Waits until the events of all commits have arrived.
     func wait(for commits: Int) throws {
         let deadline = Clock.system.monotonicNanoseconds() + 10_000_000_000
         let found = state.wait(

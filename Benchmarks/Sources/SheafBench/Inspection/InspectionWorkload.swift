@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// What an open inspector costs the program that commits.
+/// Commits of a program with and without an open inspector.
 enum InspectionWorkload {
     static var workload: Workload {
         Workload(
