@@ -71,7 +71,10 @@ package final class DocumentReader: Sendable {
         let unindexed = DocumentSnapshot(advance.snapshot, catalog)
         var new = State(snapshot: unindexed)
         do throws(EngineError) {
-            let changes = try IndexRepair.changes(from: old.snapshot, to: unindexed, keys)
+            let changed = keys.map { key in
+                ChangedKey(key, key.withUnsafeBytes { unindexed.log.recordPointer(of: $0) })
+            }
+            let changes = try IndexRepair.changes(from: old.snapshot, to: unindexed, changed)
             new.snapshot = DocumentSnapshot(follower.indexed(by: changes), catalog)
         } catch {
             new.indexFailure = error

@@ -36,13 +36,13 @@ package struct IndexRepair {
 
     /// Returns the changes of index entries between two states of a reader.
     ///
-    /// `keys` are those written or removed since `old`, whose index entries are complete.
+    /// `keys` are those that differ; the index entries of `old` are complete.
     static func changes(
-        from old: DocumentSnapshot, to new: DocumentSnapshot, _ keys: [[UInt8]]
+        from old: DocumentSnapshot, to new: DocumentSnapshot, _ keys: [ChangedKey]
     ) throws(EngineError) -> IndexChanges {
         var changes = IndexChanges()
         var (kept, made): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
-        let indexKeys = keys.filter { StoreKey.indexes.contains($0) }
+        let indexKeys = keys.lazy.map(\.key).filter { StoreKey.indexes.contains($0) }
         for definition in new.catalog.indexes.values.joined() {
             if indexKeys.contains(definition.key) {
                 made[definition.collection, default: []].append(definition)
@@ -56,14 +56,22 @@ package struct IndexRepair {
             changes.removeEntries(in: IndexEntry.range(collection: collection, number: number))
         }
         var entries = DocumentIndexEntries(kept, new.names)
-        for key in keys where key.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) != nil {
-            let before = try entries.keys(ofNewest: key, in: old)
-            try onStorage { () throws(StorageError) in
-                for entry in before { try changes.removeEntries(entry) }
+        var hasTombstones: [UInt16: Bool] = [:]
+        for changed in keys {
+            let key = changed.key
+            guard let collection = key.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
+            else { continue }
+            let mayHaveEntries =
+                hasTombstones[collection]
+                ?? !old.log.tree.isEmpty(in: TombstoneEntry.range(of: collection))
+            hasTombstones[collection] = mayHaveEntries
+            if mayHaveEntries || entries.hasIndexes(ofDocument: key) {
+                let before = try entries.keys(ofNewest: key, in: old)
+                try onStorage { () throws(StorageError) in
+                    for entry in before { try changes.removeEntries(entry) }
+                }
             }
-            guard let pointer = key.withUnsafeBytes({ new.log.recordPointer(of: $0) }) else {
-                continue
-            }
+            guard let pointer = changed.pointer else { continue }
             try entries.indexDocument(key, at: pointer, in: new, &changes)
         }
         var created = DocumentIndexEntries(made, new.names, includesTombstones: false)

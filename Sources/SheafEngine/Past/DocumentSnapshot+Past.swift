@@ -9,7 +9,7 @@ extension DocumentSnapshot {
     package func past(_ commit: CommitID) throws(EngineError) -> DocumentSnapshot {
         guard commit != log.commit else { return self }
         let past = try onStorage { () throws(StorageError) in try log.past(commit) }
-        let areIndexesChanged = past.changedKeys.contains { StoreKey.indexes.contains($0) }
+        let areIndexesChanged = past.changedKeys.contains { StoreKey.indexes.contains($0.key) }
         let unindexed = DocumentSnapshot(
             past.snapshot,
             areIndexesChanged ? try catalog.withIndexes(of: past.snapshot) : catalog)

@@ -99,15 +99,22 @@ package struct LoggedCommit {
 
     /// Returns the operations in order.
     package func operations() throws(StorageError) -> [LoggedOperation] {
+        var found: [LoggedOperation] = []
+        try forEachOperation { position, operation in
+            found.append(LoggedOperation(position: position, commit: id, operation: operation))
+        }
+        return found
+    }
+
+    /// Calls `body` with each operation in order.
+    func forEachOperation(
+        _ body: (_ position: LogPosition, _ operation: Operation) -> Void
+    ) throws(StorageError) {
         switch source {
-        case .compacted(let operations): return operations
+        case .compacted(let operations):
+            for logged in operations { body(logged.position, logged.operation) }
         case .records(let records):
-            var found: [LoggedOperation] = []
-            try forEachOperation(of: records) { position, operation in
-                found.append(
-                    LoggedOperation(position: position, commit: id, operation: operation))
-            }
-            return found
+            try SheafStorage.forEachOperation(of: records, body)
         }
     }
 }

@@ -5,7 +5,18 @@ package struct PastState: Sendable {
     /// The state, whose index entries are those of the newer one.
     package let snapshot: LogSnapshot
     /// The keys that later commits have written or removed, in order.
-    package let changedKeys: [[UInt8]]
+    package let changedKeys: [ChangedKey]
+}
+
+/// A key that differs between two states.
+package struct ChangedKey: Sendable {
+    package let key: [UInt8]
+    /// The pointer to its newest operation in the wanted state; nil if the key has no payload.
+    package let pointer: RecordPointer?
+
+    package init(_ key: [UInt8], _ pointer: RecordPointer?) {
+        (self.key, self.pointer) = (key, pointer)
+    }
 }
 
 extension LogSnapshot {
@@ -56,21 +67,22 @@ extension LogSnapshot {
         guard let first = try commits.next() else {
             throw disagreement(at: end, "commit \(commit + 1) is missing")
         }
-        let keys = try changedKeys(from: first, commits)
+        let later = try LaterChanges(first, commits).changes
+        let earlier = try operations(before: later)
         let hasRemovals = !tree.isEmpty(in: Keyspace.removed)
         var tree = BTree(forking: tree)
-        for key in keys {
-            let logged = try key.span.withUnsafeBytes { (key) throws(StorageError) in
-                try newest(of: key, asOf: commit)
-            }
-            key.withUnsafeBytes { Self.set($0, logged, in: &tree, hasRemovals: hasRemovals) }
+        var keys: [ChangedKey] = []
+        keys.reserveCapacity(later.count)
+        for (change, operation) in zip(later, earlier) {
+            Self.set(change.key, operation, in: &tree, hasRemovals: hasRemovals)
+            keys.append(ChangedKey(Array(change.key), operation?.payloadPointer))
         }
-        return PastState(
-            snapshot: LogSnapshot(
-                tree: tree.snapshot(), segments: segments, commit: commit,
-                commitAt: try time(of: commit) ?? commitAt, end: first.position,
-                indexMark: IndexMark(commit: 0, end: .none), chain: chain, grownLength: grownLength),
-            changedKeys: keys)
+        let past = LogSnapshot(
+            tree: tree.snapshot(), segments: segments, commit: commit,
+            commitAt: try time(of: commit) ?? commitAt, end: first.position,
+            indexMark: IndexMark(commit: 0, end: .none), chain: chain, grownLength: grownLength)
+        past.logOrders.derive(from: logOrders, before: first.position, keys)
+        return PastState(snapshot: past, changedKeys: keys)
     }
 
     /// Returns the pointer to the newest operation of a key up to a commit from `compactedThrough`
@@ -79,61 +91,53 @@ extension LogSnapshot {
         of key: UnsafeRawBufferPointer, asOf commit: CommitID
     ) throws(StorageError) -> RecordPointer? {
         let logged = try newest(of: key, asOf: commit)
-        return logged.flatMap { $0.operation.kind == .remove ? nil : $0.pointer }
+        return logged?.payloadPointer
     }
 
     /// Returns the same state with changed index entries, which then are complete.
     package func with(_ changes: IndexChanges) -> LogSnapshot {
+        guard !changes.isEmpty else { return with(indexed: tree, grownLength: grownLength) }
         var keyspace = Keyspace(adopting: BTree(forking: tree), live: LiveBytes())
         keyspace.removeEntries(changes)
         keyspace.addIndexEntries(changes)
         return with(indexed: keyspace.tree.snapshot(), grownLength: grownLength)
     }
 
-    /// The number of bytes of log per key above which visiting all keys is faster.
-    ///
-    /// Reading an operation takes about as long as visiting a hundred keys.
-    private static let lengthPerKey = 4
-
-    /// Returns the keys that commits have written or removed, from `first` on, in order.
-    private func changedKeys(
-        from first: LoggedCommit, _ later: CommitReader
-    ) throws(StorageError) -> [[UInt8]] {
-        let length = segments.files.reduce(0) { length, file in
-            let segments = file.header.segments
-            guard segments.upperBound >= first.position.segment else { return length }
-            let start = segments.contains(first.position.segment) ? first.position.offset : 0
-            return length + max(file.content.count - start, 0)
+    /// Returns the operations on which changes are based; nil where there is none.
+    private func operations(
+        before changes: [LaterChanges.Change]
+    ) throws(StorageError) -> [LoggedOperation?] {
+        var operations: [LoggedOperation?] = []
+        operations.reserveCapacity(changes.count)
+        var trace: UInt64 = 0
+        for (index, change) in changes.enumerated() {
+            if index % Self.fetchedTogether == 0 {
+                let next = changes[index..<min(index + Self.fetchedTogether, changes.count)]
+                for change in next { segments.fetch(change.previous, &trace) }
+            }
+            operations.append(try operation(before: change))
         }
-        guard length <= tree.count * Self.lengthPerKey else {
-            return keysWritten(from: first.position)
-        }
-        var keys: Set<[UInt8]> = []
-        var commits = later
-        var next: LoggedCommit? = first
-        while let commit = next {
-            for logged in try commit.operations() { keys.insert(Array(logged.operation.key)) }
-            next = try commits.next()
-        }
-        return keys.sorted { $0.lexicographicallyPrecedes($1) }
+        withExtendedLifetime(trace) {}
+        return operations
     }
 
-    /// Returns the keys whose newest operation is at a position or after it, in order.
-    private func keysWritten(from position: LogPosition) -> [[UInt8]] {
-        var keys: [[UInt8]] = []
-        tree.forEach(in: Keyspace.present) { key, value in
-            if let pointer = RecordPointer(value), pointer.position >= position {
-                keys.append(Array(key))
-            }
-            return true
+    /// The number of operations loaded into caches before the first of them is read.
+    private static let fetchedTogether = 128
+
+    private func operation(
+        before change: LaterChanges.Change
+    ) throws(StorageError) -> LoggedOperation? {
+        guard change.previous != .none else { return nil }
+        guard change.previous < change.position else {
+            throw disagreement(
+                at: change.position, "the chain of a key does not point backward")
         }
-        let presentCount = keys.count
-        forEachRemoval(in: Keyspace.present) { key, pointer in
-            if pointer.position >= position { keys.append(Array(key)) }
+        // Compaction drops removals only.
+        guard let found = try segments.loggedOperation(at: change.previous) else { return nil }
+        guard found.operation.key.compare(change.key) == 0 else {
+            throw disagreement(at: change.previous, "the chain of a key reaches another key")
         }
-        // Both parts are in order.
-        guard keys.count > presentCount else { return keys }
-        return keys.sorted { $0.lexicographicallyPrecedes($1) }
+        return found
     }
 
     /// Returns the newest operation of a key up to a commit, which may be a removal.
@@ -183,6 +187,11 @@ extension LoggedOperation {
     fileprivate var pointer: RecordPointer {
         RecordPointer(
             position: position, length: operation.length, isDelta: operation.kind == .delta)
+    }
+
+    /// The pointer to the operation, unless it is a removal.
+    fileprivate var payloadPointer: RecordPointer? {
+        operation.kind == .remove ? nil : pointer
     }
 }
 

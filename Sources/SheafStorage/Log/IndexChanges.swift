@@ -52,39 +52,10 @@ package struct IndexChanges: Sendable {
 
     /// Sorts the entries for logged operations by key, which speeds up their insertion.
     package mutating func sort() {
-        let bytes = bytes
-        bytes.withUnsafeBytes { bytes in
-            let prefix = toPointers.reduce(toPointers.first?.key.count ?? 0) { length, entry in
-                let first = bytes.slice(toPointers[0].key)
-                let key = bytes.slice(entry.key)
-                let limit = min(length, key.count)
-                var equal = 0
-                while equal < limit, key[equal] == first[equal] { equal += 1 }
-                return equal
-            }
-            // Most keys differ within the eight bytes after their common prefix.
-            var heads = toPointers.indices.map { index in
-                (
-                    head: Self.head(of: bytes.slice(toPointers[index].key), behind: prefix),
-                    index: index
-                )
-            }
-            heads.sort { left, right in
-                if left.head != right.head { return left.head < right.head }
-                return bytes.slice(toPointers[left.index].key).compare(
-                    bytes.slice(toPointers[right.index].key)) < 0
-            }
-            toPointers = heads.map { toPointers[$0.index] }
+        let order = bytes.withUnsafeBytes { bytes in
+            KeyOrder.sorted(toPointers.count) { bytes.slice(toPointers[$0].key) }
         }
-    }
-
-    private static func head(of key: UnsafeRawBufferPointer, behind prefix: Int) -> UInt64 {
-        guard key.count < prefix + 8 else {
-            return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: prefix, as: UInt64.self))
-        }
-        return (0..<8).reduce(0) { head, index in
-            head << 8 | UInt64(prefix + index < key.count ? key[prefix + index] : 0)
-        }
+        toPointers = order.map { toPointers[$0] }
     }
 
     /// Adds an index entry for the operation at `offset` of the batch.

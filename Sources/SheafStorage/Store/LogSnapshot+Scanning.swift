@@ -88,6 +88,20 @@ final class LogOrders: Sendable {
         orders.withLock { orders in orders.first { $0.range == range } }?.batch
     }
 
+    /// Caches the orders of a newer snapshot, changed to those of an earlier one.
+    ///
+    /// `keys` are all that were written at a position or later, in order, as they were before.
+    func derive(from newer: LogOrders, before position: LogPosition, _ keys: [ChangedKey]) {
+        for order in newer.orders.withLock({ $0 }) {
+            let earlier = keys.compactMap { key in
+                order.range.contains(key.key) ? key.pointer : nil
+            }
+            let batch = RecordPointerBatch(
+                order.batch.pointers, before: position, adding: earlier)
+            if let batch { cache(batch, of: order.range) }
+        }
+    }
+
     /// Caches the sorted pointers of a range, evicting the oldest entries beyond the limits.
     func cache(_ batch: RecordPointerBatch, of range: KeyRange) {
         let order = Order(range: range, batch: batch)

@@ -22,6 +22,34 @@ final class RecordPointerBatch {
         storage = .allocate(capacity: capacity)
     }
 
+    /// Creates a batch, in log order, of those of `newer` before a position and of others.
+    ///
+    /// Returns nil if they are too many.
+    init?(
+        _ newer: UnsafeBufferPointer<RecordPointer>, before position: LogPosition,
+        adding others: [RecordPointer]
+    ) {
+        let kept = newer.reduce(0) { $0 + ($1.position < position ? 1 : 0) }
+        guard kept + others.count <= Self.sortedTogether else { return nil }
+        let sorted = RecordPointerBatch(max(others.count, Self.minimumSorted), isOrdered: false)
+        for pointer in others { sorted.append(pointer) }
+        sorted.sortIfWanted()
+        sorts = true
+        capacity = max(kept + others.count, 1)
+        target = capacity
+        storage = .allocate(capacity: capacity)
+        var next = 0
+        let added = sorted.pointers
+        for pointer in newer where pointer.position < position {
+            while next < added.count, added[next].position < pointer.position {
+                append(added[next])
+                next += 1
+            }
+            append(pointer)
+        }
+        for pointer in added[next...] { append(pointer) }
+    }
+
     deinit {
         storage.deallocate()
     }
@@ -45,6 +73,12 @@ final class RecordPointerBatch {
             number &+= 1
         }
         return end
+    }
+
+    @inline(__always)
+    private func append(_ pointer: RecordPointer) {
+        (storage + count).initialize(to: pointer)
+        count &+= 1
     }
 
     /// Sorts the pointers by log position if the batch was created for sorting.

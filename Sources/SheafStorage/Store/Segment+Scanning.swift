@@ -38,6 +38,13 @@ extension Segment {
         return pointers.count
     }
 
+    /// Prefetches the first two cache lines of an operation of this log segment.
+    func fetch(_ offset: Int, _ trace: inout UInt64) {
+        let bytes = content
+        guard isLog, offset >= 0, offset < bytes.count - Self.lineLength else { return }
+        trace &+= UInt64(bytes[offset]) &+ UInt64(bytes[offset &+ Self.lineLength])
+    }
+
     /// Finds the leading puts in verified records of this log segment; returns their number.
     func find(
         _ pointers: UnsafeBufferPointer<RecordPointer>,

@@ -26,6 +26,14 @@ package final class SegmentTable: Sendable {
         return segment(number).map { Unmanaged.passUnretained($0) }
     }
 
+    /// Prefetches the beginning of the operation at a position.
+    @inline(__always)
+    func fetch(_ position: LogPosition, _ trace: inout UInt64) {
+        reference(position.segment)?._withUnsafeGuaranteedRef { segment in
+            segment.fetch(position.offset, &trace)
+        }
+    }
+
     /// The number of the last segment; zero in an empty store.
     package var lastNumber: UInt32 { files.last?.header.segments.upperBound ?? 0 }
 
