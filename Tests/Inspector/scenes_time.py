@@ -82,6 +82,46 @@ def scene_change_within_200_ms(page):
     assert delay < MAXIMUM_DELAY_MILLISECONDS, f"the commit was shown after {delay:.0f} ms"
 
 
+# Hides the page or shows it again, as another tab would, and keeps its streams of commits.
+COVER = """
+    window.streams ??= [];
+    window.Original ??= window.EventSource;
+    window.EventSource = class extends window.Original {
+        constructor(url) { super(url); window.streams.push(this); }
+    };
+    const isHidden = arguments[0];
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
+    document.dispatchEvent(new Event('visibilitychange'));
+"""
+
+
+def scene_unreadable_commit(page):
+    """a commit that cannot be read is reported once, and the page asks for no further ones"""
+    page.visit("damaged", "#/activity")
+    page.find(".connection.live")
+    page.world.change_damaged("Vienna")
+    page.find(".stream > li")
+    page.run(COVER, True)
+    page.world.change_damaged("Lisbon")
+    about = "return fetch('/about').then((answer) => answer.json()).then(({ commit }) => commit)"
+    page.wait(lambda: page.run(about) == 3, "the commit in the inspector")
+    page.world.damage("Lisbon", "Dublin")
+    page.run(COVER, False)
+    note = page.find(".toasts [role=alert]", ".log")
+    page.find(".connection.failed", "commits ended")
+    assert page.run("return streams.map((stream) => stream.readyState)") == [2]
+    page.run(COVER, True)
+    page.run(COVER, False)
+    page.find(".connection.failed")
+    assert page.run("return streams.length") == 1
+    assert len(page.all(".toasts [role=alert]")) == 1
+    page.click(".tab", "Health")
+    page.find("h1", "Health")
+    assert note.is_displayed()
+    page.click(".toasts button", "Close")
+    page.gone(".toasts [role=alert]")
+
+
 def scene_pause(page):
     """a paused stream keeps the commits that arrive meanwhile"""
     page.visit("garage", "#/activity")

@@ -1,7 +1,8 @@
 """The stores of the scenes, and an inspector for each of them.
 
 `garage` has a million documents; `conflicts` has fields that two sites wrote concurrently, and its
-inspector may write; `mesh` and `counter` are two of three peers.
+inspector may write; `mesh` and `counter` are two of three peers; `damaged` is the store of which
+a scene damages the newest commit.
 """
 
 import json
@@ -70,6 +71,8 @@ class Stores:
             self.inspect("conflicts", "--write")
             self.inspect("mesh")
             self.inspect("counter")
+            self.insert("damaged", "owners", OWNERS)
+            self.inspect("damaged")
         except BaseException:
             self.__exit__()
             raise
@@ -91,6 +94,21 @@ class Stores:
     def commit(self, number):
         """Commits a change from another process, while the inspector of the store is open."""
         self.query("garage", f"UPDATE cars SET color = 'color {number}' WHERE _id = 'car-0000003'")
+
+    def change_damaged(self, city):
+        """Commits a change of the store `damaged` from another process."""
+        self.query("damaged", f"UPDATE owners SET city = '{city}' WHERE _id = 'ann'")
+
+    def damage(self, city, other):
+        """Overwrites a text in the log of the store `damaged`, so that its commit has a wrong checksum."""
+        for path in sorted((self.directory / "damaged").glob("*.log")):
+            with path.open("r+b") as file:
+                offset = file.read().find(city.encode())
+                if offset >= 0:
+                    file.seek(offset)
+                    file.write(other.encode())
+                    return
+        raise AssertionError(f"no log has the text {city}")
 
     def end_inspector(self, store):
         """Ends the inspector of a store, as a crash of its process would."""

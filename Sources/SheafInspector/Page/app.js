@@ -30,6 +30,7 @@ const PAGES = [
 const CONNECTION_TITLES = {
   live: "commits appear as they happen", offline: "the process of the inspector may have ended",
   ended: "the inspector was started again: open the new address that it printed",
+  failed: "a commit cannot be read; a reload follows the commits after it",
 };
 
 const main = document.getElementById("main");
@@ -78,7 +79,7 @@ function followRoute() {
 
 function drawStatus() {
   const state = changes.connectionState();
-  const words = { live: "live", connecting: "connecting", offline: "no connection", ended: "session ended" };
+  const words = { live: "live", connecting: "connecting", offline: "no connection", ended: "session ended", failed: "commits ended" };
   const name = store.path.split("/").filter(Boolean).pop() ?? "";
   fill(document.getElementById("status"),
     h("span.store", { title: store.path }, name),
@@ -103,9 +104,19 @@ function followChanges() {
   changes.listen(null, (event) => {
     if (event.type === "commit") store.commit = event.commit.commit;
     if (event.type === "gap") toast(`commits up to ${event.gap.oldest} are no longer in the log`);
+    if (event.type === "failure") showFailure(event.error);
     drawStatus();
   });
   changes.start();
+}
+
+/** Shows why no further commits arrive, on all pages, until the reader closes the note. */
+function showFailure(error) {
+  const note = errorNote(error);
+  note.append(
+    h("p", {}, "No further commits are shown until this page is loaded again."),
+    h("button", { type: "button", onclick: () => note.remove() }, "Close"));
+  document.getElementById("toasts").append(note);
 }
 
 /** Escape leaves an input, or else goes back to the tab of the page. */

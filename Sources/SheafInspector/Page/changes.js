@@ -9,7 +9,7 @@ let source = null;
 let newest = null;
 let state = "connecting";
 
-/** Calls a function with each commit, gap and change of the connection, until `signal` aborts. */
+/** Calls a function with each commit, gap, failure and change of the connection, until `signal` aborts. */
 export function listen(signal, call) {
   listeners.add(call);
   signal?.addEventListener("abort", () => listeners.delete(call));
@@ -27,17 +27,25 @@ export function start() {
 }
 
 function open() {
-  if (source) return;
+  if (source || state === "failed") return;
   source = new EventSource(newest === null ? "/changes" : `/changes?since=${newest}`);
   source.addEventListener("open", () => setState("live"));
   source.addEventListener("commit", (event) => receive(parse(event.data)));
   source.addEventListener("gap", (event) => announce({ type: "gap", gap: parse(event.data) }));
+  source.addEventListener("failure", (event) => fail(parse(event.data).error));
   source.addEventListener("error", retryIfClosed);
 }
 
 function receive(commit) {
   newest = commit.commit;
   announce({ type: "commit", commit });
+}
+
+// The next connection would begin with the same commit and fail again, so there is none.
+function fail(error) {
+  stop();
+  setState("failed");
+  announce({ type: "failure", error });
 }
 
 // EventSource reconnects by itself after a lost connection, but not after a refusal.
@@ -56,12 +64,12 @@ function stop() {
 }
 
 function setState(next) {
-  if (next === state) return;
+  if (next === state || state === "failed") return;
   state = next;
   announce({ type: "state", state });
 }
 
-/** The state of the connection: connecting, live, offline, or ended if the token is not valid any more. */
+/** The state: connecting, live, offline, ended if the token is not valid any more, or failed if a commit cannot be read. */
 export function connectionState() {
   return state;
 }
