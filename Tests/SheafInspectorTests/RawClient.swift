@@ -1,67 +1,28 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import SheafTestSupport
+import Testing
 
 /// A connection to a server on this machine, for requests that no correct client sends.
+///
+/// A server that refuses the connection or does not answer is an issue of the test; the connection
+/// has no further bytes then.
 final class RawClient {
-    private let descriptor: Int32
+    /// The connection; nil once the server has refused it or has not answered.
+    private var connection: LoopbackConnection?
     /// Received bytes that no response has used.
     private var received: [UInt8] = []
 
-    /// Seconds after which a test gives up waiting for the server.
-    private static let patienceSeconds = 60
-
     /// Connects to a port of 127.0.0.1.
     init(port: UInt16) {
-        #if canImport(Glibc)
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        var timeout = timeval()
-        timeout.tv_sec = Self.patienceSeconds
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(
-                descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        do throws(LoopbackConnection.Failure) {
+            connection = try LoopbackConnection(port: port)
+        } catch {
+            Issue.record(error, "The inspector accepts no connection.")
         }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        precondition(result == 0, "The inspector accepts no connection.")
     }
-
-    deinit { close(descriptor) }
 
     /// Sends bytes; returns false if the server has closed the connection.
     @discardableResult
-    func send(_ bytes: [UInt8]) -> Bool {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { buffer in
-                #if canImport(Darwin)
-                    Darwin.send(
-                        descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, 0)
-                #else
-                    Glibc.send(
-                        descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done,
-                        Int32(MSG_NOSIGNAL))
-                #endif
-            }
-            guard count > 0 else { return false }
-            done += count
-        }
-        return true
-    }
+    func send(_ bytes: [UInt8]) -> Bool { connection?.send(bytes) ?? false }
 
     /// Sends a text.
     @discardableResult
@@ -89,19 +50,20 @@ final class RawClient {
 
     /// Whether the server has closed the connection, after bytes that are discarded.
     var isAtEnd: Bool {
-        while receive() {}
-        return true
+        while receive() { received = [] }
+        return connection != nil
     }
 
     private func receive() -> Bool {
-        var part = [UInt8](repeating: 0, count: 64 << 10)
-        let count = part.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
-        guard count > 0 else {
-            precondition(count == 0 || errno != EAGAIN, "The inspector did not answer.")
+        do throws(LoopbackConnection.Failure) {
+            guard let part = try connection?.receive(), !part.isEmpty else { return false }
+            received += part
+            return true
+        } catch {
+            Issue.record(error, "The inspector did not answer.")
+            connection = nil
             return false
         }
-        received += part[..<count]
-        return true
     }
 }
 

@@ -1,5 +1,6 @@
 import SheafNetwork
 import SheafStorage
+import SheafTestSupport
 
 #if canImport(Glibc)
     import Glibc

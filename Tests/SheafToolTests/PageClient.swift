@@ -1,4 +1,5 @@
 import Foundation
+import SheafTestSupport
 
 /// A client of the server of `sheaf inspect`.
 struct PageClient {
@@ -38,31 +39,13 @@ struct PageClient {
     }
 
     private func send(_ start: String, body: String) -> (Int, [String: Any])? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { return nil }
-        var timeout = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        let request = Array(
-            (start + "Host: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n"
-                + "Connection: close\r\n\r\n" + body).utf8)
-        guard Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count
-        else { return nil }
+        guard let connection = try? LoopbackConnection(port: port) else { return nil }
+        let request =
+            start + "Host: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n"
+            + "Connection: close\r\n\r\n" + body
+        guard connection.send(Array(request.utf8)) else { return nil }
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while case let count = recv(descriptor, &piece, piece.count, 0), count > 0 {
-            bytes += piece.prefix(count)
-        }
+        while let piece = try? connection.receive(), !piece.isEmpty { bytes += piece }
         let text = String(decoding: bytes, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n"),
             let status = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) })

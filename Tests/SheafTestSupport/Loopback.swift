@@ -1,15 +1,15 @@
 #if canImport(Glibc)
-    import Glibc
+    package import Glibc
 #elseif canImport(Musl)
-    import Musl
+    package import Musl
 #else
-    import Darwin
+    package import Darwin
 #endif
 
 /// Plain loopback sockets for tests without a transport.
-enum Loopback {
+package enum Loopback {
     /// Creates a TCP socket that child processes do not inherit.
-    static func socket() -> Int32 {
+    package static func socket() -> Int32 {
         #if canImport(Glibc)
             let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #elseif canImport(Musl)
@@ -22,7 +22,7 @@ enum Loopback {
     }
 
     /// Returns a loopback address, 127.0.0.1 to 127.0.0.255, with a port.
-    static func address(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
+    package static func address(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
