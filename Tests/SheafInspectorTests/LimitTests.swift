@@ -29,6 +29,26 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `a chunked body is refused, also for a path that awaits none`() async throws {
+            let fixture = try await InspectorFixture()
+            let chunked = ["Transfer-Encoding: chunked"]
+            for target in ["/about", "/", "/app.js", "/changes", "/explain", "/metrics"] {
+                for body in ["0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", "40000000\r\n{"] {
+                    let client = RawClient(port: fixture.port)
+                    // The bytes after the header must not be taken for a further request.
+                    client.send(
+                        fixture.request("GET", target, chunked) + body
+                            + fixture.request("GET", "/about"))
+                    #expect(RawResponse(from: client)?.status == 411, "\(target)")
+                    #expect(RawResponse(from: client) == nil, "\(target)")
+                }
+            }
+            // Two lengths of one body, of which the server could take the other one.
+            let both = fixture.response("GET", "/about", chunked, body: "{}")
+            #expect(both?.status == 411 || both?.status == 400)
+            await fixture.inspector.stop()
+        }
+
         @Test func `a body of exactly 1 MiB is accepted, and one more byte is not`() async throws {
             let fixture = try await InspectorFixture()
             let start = #"{"statement": "SELECT 1 FROM system:dual"#
