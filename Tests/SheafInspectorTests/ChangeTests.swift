@@ -51,9 +51,9 @@ extension InspectorTests {
                     try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
                 }
             }
-            let seed: UInt64 = 2_100
-            print("seed \(seed)")
-            var random = SeededRandom(seed: seed)
+            let seed = UInt64.random(in: 0..<1_000_000_000)
+            print("reconnecting clients, seed \(seed)")
+            var random = SeededRandom(seed: seed, "reconnecting")
             var (received, last): ([Int64], UInt64?) = ([], nil)
             while received.count < count {
                 let header = last.map { ["Last-Event-ID: \($0)"] } ?? []

@@ -128,9 +128,9 @@ extension InspectorTests {
             var options = InspectorOptions()
             options.limits.seconds = 1
             let fixture = try await InspectorFixture(options)
-            let seed: UInt64 = 21
-            print("seed \(seed)")
-            var random = SeededRandom(seed: seed)
+            let seed = UInt64.random(in: 0..<1_000_000_000)
+            print("bytes that are no request, seed \(seed)")
+            var random = SeededRandom(seed: seed, "bytes")
             var clients: [RawClient] = []
             for start in ["", "GET ", "GET /about HTTP/1.1\r\nHost: \(fixture.host)\r\n", "\0\0"] {
                 for _ in 0..<12 {
