@@ -9,6 +9,7 @@ extension InspectorTests {
     /// The way of a document to a peer, and the step that stops it.
     @Suite struct ExplanationTests {
         private let reds: DQL = "SELECT * FROM cars WHERE color = 'red'"
+        private let blues: DQL = "SELECT * FROM cars WHERE color = 'blue'"
         private let cars: DQL = "SELECT * FROM cars"
 
         private func insert(_ peer: Peer) async throws {
@@ -143,8 +144,8 @@ extension InspectorTests {
         }
 
         @Test func `a route leads over the relay that has the document`() async throws {
-            // The peers 1 and 2 both lead to 3, and then to 4; only 2 subscribes to the document.
-            let mesh = try await MeshFixture([[], [reds], [cars], [cars], [cars]])
+            // The peers 1 and 2 both lead to 3, and then to 4; each subscribes to one document.
+            let mesh = try await MeshFixture([[], [reds], [blues], [cars], [cars]])
             try await insert(mesh.peers[0])
             for (one, other) in [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)] {
                 mesh.connect(one, other)
@@ -153,6 +154,10 @@ extension InspectorTests {
                 try mesh.explanation(2, on: 4, until: ["ok", "unknown", "unknown"]))
             #expect(far.steps.map(\.from) == [0, 2, 3] && far.steps.map(\.to) == [2, 3, 4])
             #expect(far.blocking == 1)
+            // One of the two routes is the second one.
+            let other = try #require(
+                try mesh.explanation(1, on: 4, until: ["ok", "unknown", "unknown"]))
+            #expect(other.steps.map(\.to) == [1, 3, 4])
             // Without the relay, the other one remains, and stops it.
             mesh.network.disconnect(mesh.peers[0].key, mesh.peers[2].key)
             let blocked = try #require(

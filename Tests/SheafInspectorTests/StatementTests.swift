@@ -100,7 +100,9 @@ extension InspectorTests {
             // Each condition builds a text of 1 MB, so all of them would take minutes.
             let slow = "char_length(repeat(text, 500000)) = "
             let conditions = (1...20).map { slow + "-\($0)" }.joined(separator: " OR ")
+            let begin = ContinuousClock.now
             let (status, answer) = try fixture.query("SELECT * FROM cars WHERE " + conditions)
+            #expect((.seconds(1)..<(.seconds(10))).contains(ContinuousClock.now - begin))
             guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
             #expect(status == 400)
             #expect(

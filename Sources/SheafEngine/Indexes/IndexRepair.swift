@@ -65,13 +65,20 @@ package struct IndexRepair {
                 hasTombstones[collection]
                 ?? !old.log.tree.isEmpty(in: TombstoneEntry.range(of: collection))
             hasTombstones[collection] = mayHaveEntries
-            if mayHaveEntries || entries.hasIndexes(ofDocument: key) {
+            let hasIndexes = entries.hasIndexes(ofDocument: key)
+            if mayHaveEntries || hasIndexes {
                 let before = try entries.keys(ofNewest: key, in: old)
                 try onStorage { () throws(StorageError) in
                     for entry in before { try changes.removeEntries(entry) }
                 }
             }
             guard let pointer = changed.pointer else { continue }
+            if !hasIndexes, let payload = changed.payload {
+                let exists = try onDocument(key) { () throws(Malformed) in
+                    try DocumentPayload.plainState(payload)?.exists() ?? false
+                }
+                if exists { continue }
+            }
             try entries.indexDocument(key, at: pointer, in: new, &changes)
         }
         var created = DocumentIndexEntries(made, new.names, includesTombstones: false)

@@ -1,7 +1,7 @@
 import SheafBytes
 
 /// The state of a store after an earlier commit.
-package struct PastState: Sendable {
+package struct PastState {
     /// The state, whose index entries are those of the newer one.
     package let snapshot: LogSnapshot
     /// The keys that later commits have written or removed, in order.
@@ -9,13 +9,17 @@ package struct PastState: Sendable {
 }
 
 /// A key that differs between two states.
-package struct ChangedKey: Sendable {
+package struct ChangedKey {
     package let key: [UInt8]
     /// The pointer to its newest operation in the wanted state; nil if the key has no payload.
     package let pointer: RecordPointer?
+    /// The payload of that operation, valid while the snapshot is; nil if it was not read.
+    package let payload: UnsafeRawBufferPointer?
 
-    package init(_ key: [UInt8], _ pointer: RecordPointer?) {
-        (self.key, self.pointer) = (key, pointer)
+    package init(
+        _ key: [UInt8], _ pointer: RecordPointer?, payload: UnsafeRawBufferPointer? = nil
+    ) {
+        (self.key, self.pointer, self.payload) = (key, pointer, payload)
     }
 }
 
@@ -75,7 +79,10 @@ extension LogSnapshot {
         keys.reserveCapacity(later.count)
         for (change, operation) in zip(later, earlier) {
             Self.set(change.key, operation, in: &tree, hasRemovals: hasRemovals)
-            keys.append(ChangedKey(Array(change.key), operation?.payloadPointer))
+            keys.append(
+                ChangedKey(
+                    Array(change.key), operation?.payloadPointer,
+                    payload: operation?.operation.payload))
         }
         let past = LogSnapshot(
             tree: tree.snapshot(), segments: segments, commit: commit,
@@ -96,11 +103,16 @@ extension LogSnapshot {
 
     /// Returns the same state with changed index entries, which then are complete.
     package func with(_ changes: IndexChanges) -> LogSnapshot {
-        guard !changes.isEmpty else { return with(indexed: tree, grownLength: grownLength) }
-        var keyspace = Keyspace(adopting: BTree(forking: tree), live: LiveBytes())
-        keyspace.removeEntries(changes)
-        keyspace.addIndexEntries(changes)
-        return with(indexed: keyspace.tree.snapshot(), grownLength: grownLength)
+        var indexed = tree
+        if !changes.isEmpty {
+            var keyspace = Keyspace(adopting: BTree(forking: tree), live: LiveBytes())
+            keyspace.removeEntries(changes)
+            keyspace.addIndexEntries(changes)
+            indexed = keyspace.tree.snapshot()
+        }
+        let changed = with(indexed: indexed, grownLength: grownLength)
+        changed.logOrders.adopt(logOrders)
+        return changed
     }
 
     /// Returns the operations on which changes are based; nil where there is none.

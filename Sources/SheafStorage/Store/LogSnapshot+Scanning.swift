@@ -90,9 +90,10 @@ final class LogOrders: Sendable {
 
     /// Caches the orders of a newer snapshot, changed to those of an earlier one.
     ///
-    /// `keys` are all that were written at a position or later, in order, as they were before.
+    /// `keys` are all that were written at a position or later, as they were before. Orders of
+    /// index entries, which are not among the keys, are left out.
     func derive(from newer: LogOrders, before position: LogPosition, _ keys: [ChangedKey]) {
-        for order in newer.orders.withLock({ $0 }) {
+        for order in newer.ordersOfKeys {
             let earlier = keys.compactMap { key in
                 order.range.contains(key.key) ? key.pointer : nil
             }
@@ -100,6 +101,17 @@ final class LogOrders: Sendable {
                 order.batch.pointers, before: position, adding: earlier)
             if let batch { cache(batch, of: order.range) }
         }
+    }
+
+    /// Caches the orders of a snapshot that differs in its index entries alone.
+    func adopt(_ other: LogOrders) {
+        let same = other.ordersOfKeys
+        orders.withLock { $0 = same }
+    }
+
+    /// The orders of ranges without index entries.
+    private var ordersOfKeys: [Order] {
+        orders.withLock { $0 }.filter { $0.range.intersection(Keyspace.present) == $0.range }
     }
 
     /// Caches the sorted pointers of a range, evicting the oldest entries beyond the limits.
