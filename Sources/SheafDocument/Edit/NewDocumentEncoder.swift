@@ -11,9 +11,17 @@ package struct NewDocumentEncoder: ~Copyable {
     package static let stampOffset = 3
     private static let placeholder = Stamp(HybridTime(rawValue: 1), Site(rawValue: 1))
     /// The header of a document with one site and references of one byte.
+    ///
+    /// Its stamp is not INITIAL, which a rewritten document would keep.
     private static let header: [UInt8] =
-        [0, UInt8(headerLength), 1] + [UInt8](repeating: 0, count: EncodedHeader.siteLength)
+        [0, UInt8(headerLength), 1] + bytes(of: placeholder)
     private static let headerLength = stampOffset + EncodedHeader.siteLength
+
+    private static func bytes(of stamp: Stamp) -> [UInt8] {
+        [stamp.site.rawValue, stamp.time.rawValue].flatMap { number in
+            withUnsafeBytes(of: number.littleEndian) { Array($0) }
+        }
+    }
 
     private var writer: EntryWriter
     /// Whether the last JSON object has a field `_id` beside the one that is its id.

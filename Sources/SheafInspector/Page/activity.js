@@ -50,13 +50,13 @@ function statementLink(text) {
 }
 
 function observerTable(rows) {
-  if (rows.length === 0) return empty("No observers", "Those of the inspected process are listed here, with the time that each of them costs.");
+  if (rows.length === 0) return empty("No observers", "The observers of the inspected process are listed here, with the time that each of them takes.");
   const time = (microseconds) => nanoseconds(microseconds == null ? null : toNumber(microseconds) * 1000);
   return plainTable([
     ["statement", (row) => [statementLink(row.statement), row.error && h("p.failure", {}, row.error)]],
     ["last result", (row) => h("span.chip", { class: row.kind === "incremental" ? "good" : "", title: KINDS[row.kind] }, row.kind)],
     ["runs", (row) => count(row.runs), "number"], ["updates", (row) => count(row.updates), "number"],
-    ["last", (row) => time(row.lastMicroseconds), "number"], ["in all", (row) => time(row.microseconds), "number"],
+    ["last", (row) => time(row.lastMicroseconds), "number"], ["total", (row) => time(row.microseconds), "number"],
     ["rows", (row) => count(row.rows), "number"],
   ], rows, "Observers");
 }

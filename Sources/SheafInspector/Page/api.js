@@ -12,7 +12,7 @@ export class RequestError extends Error {
 
 const ENDED = {
   message: "the session of this page has ended",
-  hint: "open the address that sheaf inspect prints: it draws a new token at each start",
+  hint: "open the URL that sheaf inspect printed: each start has a new token",
 };
 const UNREACHABLE = {
   message: "the inspector does not answer",
@@ -42,7 +42,7 @@ export function about() {
   return request("/about");
 }
 
-/** Returns the steps of a document on its way to a peer. */
+/** Returns the path of a document to a peer, as steps. */
 export function explain(collection, id, peer, signal) {
   const parameters = new URLSearchParams({ collection, id: stringify(id), peer });
   return request(`/explain?${parameters}`, { signal });

@@ -1,4 +1,4 @@
-// The frame of the page: side bar, routes, theme and the state of the connection.
+// The layout of the page: side bar, routes, theme and the state of the connection.
 
 import { about } from "./api.js";
 import * as changes from "./changes.js";
@@ -29,7 +29,7 @@ const PAGES = [
 
 const CONNECTION_TITLES = {
   live: "commits appear as they happen", offline: "the process of the inspector may have ended",
-  ended: "the inspector was started again: open the new address that it printed",
+  ended: "the inspector was started again: open the URL that it printed",
   failed: "a commit cannot be read; a reload follows the commits after it",
 };
 

@@ -15,7 +15,7 @@ export async function commitChanges(node, commit, { signal }) {
     const rows = await rowsOf(
       `SELECT * FROM system:history WHERE commit = ${Number(commit)} LIMIT ${MAXIMUM_ROWS}`, {}, { signal });
     fill(node, rows.length > 0 ? changeList(rows, signal)
-      : empty("No documents changed", "The commit changed the catalog or metadata, or its documents are gone from the history."));
+      : empty("No documents changed", "The commit changed the catalog or metadata, or compaction has removed its changes."));
   } catch (error) {
     if (error.name !== "AbortError") fill(node, errorNote(error));
   }

@@ -1,4 +1,4 @@
-// The page Conflicts: values that sites wrote without knowing of each other.
+// The page Conflicts: fields with concurrent values of several sites.
 
 import { query, quoted, rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
@@ -8,7 +8,7 @@ import { stringify } from "./json.js";
 import { agoText, documentLink, empty, errorNote, heading, loading, siteText, timeText, valueText } from "./parts.js";
 
 const MAXIMUM = 200;
-// A commit with more documents is read with all others.
+// After a commit with more documents, all conflicts are read again.
 const MAXIMUM_REREAD = 20;
 const READ_AGAIN_MILLISECONDS = 300;
 const READ_ALL_MILLISECONDS = 10_000;
@@ -53,7 +53,7 @@ class ConflictsPage {
     }
   }
 
-  /** Reads conflicts in place of others. */
+  /** Reads conflicts; `forget` removes the former ones, which they replace. */
   async read(statement, values, forget) {
     try {
       const rows = await rowsOf(statement, values, { signal: this.context.signal });
@@ -74,11 +74,11 @@ class ConflictsPage {
   draw() {
     const rows = [...this.rows.values()];
     this.total.textContent = rows.length === 0 ? "" : `${rows.length >= MAXIMUM ? "the first " : ""}${counted(rows.length, "conflict")}`;
-    if (rows.length === 0) return fill(this.body, empty("No conflicts", "No field has values that two sites wrote without knowing of each other."));
+    if (rows.length === 0) return fill(this.body, empty("No conflicts", "No field has values that two sites wrote without seeing the value of the other."));
     const old = new Map([...this.body.querySelectorAll("article")].map((node) => [node.dataset.key, node]));
     const cards = rows.map((row) => old.get(stringify(row)) ?? this.card(row));
     const access = this.context.store.isWritable ? "" : " This inspector is read-only: sheaf inspect --write starts one that can keep a value.";
-    const hint = h("p.muted", {}, "All peers show the latest value. Keeping one writes it again, in one commit, which replaces all of them.", access);
+    const hint = h("p.muted", {}, "All peers show the latest value. Keeping a value writes it again, which replaces all of them.", access);
     fill(this.body, hint, h("div.conflicts", {}, cards));
   }
 
@@ -113,7 +113,7 @@ class ConflictsPage {
   }
 }
 
-/** Who wrote without seeing whom. */
+/** The sites of the values, as a sentence. */
 function writers({ values = [] }) {
   const names = values.flatMap(({ site }, index) => [index === 0 ? null : index === values.length - 1 ? " and " : ", ", siteText(site)]);
   return [...names, values.length === 2 ? " wrote without seeing the value of the other." : " wrote without seeing the values of the others."];

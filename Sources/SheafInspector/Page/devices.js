@@ -1,4 +1,4 @@
-// The names of devices: of all known peers by key, and by site of those that were connected.
+// The names of devices, by the key of each known peer, and by the site of each that was connected.
 
 import { rowsOf } from "./api.js";
 

@@ -37,7 +37,7 @@ export function fill(node, ...children) {
   return node;
 }
 
-/** Calls a function at once, and then at most every `milliseconds`, the last call included. */
+/** Calls a function immediately, and then at most every `milliseconds`, the last call included. */
 export function throttle(milliseconds, call) {
   let timer = null;
   let again = false;

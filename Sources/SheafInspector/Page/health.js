@@ -12,7 +12,7 @@ import { warningsOf } from "./warnings.js";
 const SAMPLE_MILLISECONDS = 1000;
 const MAXIMUM_SAMPLES = 150;
 const CHART_HEIGHT = 150;
-// As in pictures.css.
+// These must match pictures.css.
 const NARROWEST_CHART = 290;
 const CHART_GAP = 14;
 const CARD_PADDING = 34;
@@ -20,7 +20,7 @@ const STATEMENTS = [
   "SELECT * FROM system:health", "SELECT * FROM system:metrics", "SELECT * FROM system:data_sync_info",
   "SELECT COUNT(*) AS count FROM system:refused_writes",
 ];
-// Samples outlive a visit of another page: the values by name, each with its time.
+// Values by name, each with its time; they are kept while another page is shown.
 const samples = new Map();
 
 export function mount(root, { signal }) {

@@ -27,7 +27,7 @@ export const CHARTS = [
   { title: "Memory", names: ["process_memory_bytes"], text: bytes, base: 1024 },
 ];
 
-/** Adds the measures that follow from others. */
+/** Adds the measures that are computed from others. */
 export function derived(rows) {
   const values = new Map(rows.map(({ name, value }) => [name, toNumber(value)]));
   const [live, log] = [values.get("live_bytes"), values.get("log_bytes")];

@@ -1,4 +1,4 @@
-// The page Mesh: the peers and their connections, and the way of a document to a peer.
+// The page Mesh: the peers and their connections, and the path of a document to a peer.
 
 import { explain, rowsOf } from "./api.js";
 import { onCommit } from "./changes.js";
@@ -63,7 +63,7 @@ class MeshPage {
     const isFirst = this.mesh.peers.length === 0;
     this.mesh = mesh;
     if (mesh.peers.length === 0) {
-      return fill(this.picture, empty("No peer runs on this store", "sheaf peer serve starts one; an app that embeds the inspector shows its own."));
+      return fill(this.picture, empty("No peer runs on this store", "sheaf peer serve starts one. An inspector in an app shows the peer that the app passes to it."));
     }
     const states = peerStates(mesh, sync);
     this.summary.textContent = `${counted(mesh.peers.length, "peer")}, ${counted(mesh.connections.length, "connection")}`;
@@ -102,7 +102,7 @@ class MeshPage {
     const [collection, id, peer] = ["collection", "id", "peer"].map((name) => this.values.get(name));
     if (!collection || id === null || this.mesh.peers.length === 0) {
       this.route = [];
-      return fill(this.answer, h("p.muted", {}, "Name a document. Each step on its way to the peer is shown with its state."));
+      return fill(this.answer, h("p.muted", {}, "Enter a document. Each step of its path to the peer is shown with its state."));
     }
     const document = parseID(id);
     const asked = this.mesh.peers.filter(({ isKnown }) => isKnown).slice(0, MAXIMUM_EXPLAINED);

@@ -7,7 +7,7 @@ import { stringify, typeOf } from "./json.js";
 import { address } from "./router.js";
 
 const INITIAL = "imported, or inserted as an initial document: any other write replaces the values";
-// A result that takes less time replaces the former one without a word between.
+// A result that takes less time replaces the former one without a loading text in between.
 const SHORT_MILLISECONDS = 250;
 
 /** The heading of a page, with controls on its right. */
@@ -20,17 +20,17 @@ export function section(title, ...children) {
   return h("section.card", {}, title && h("h2", {}, title), children);
 }
 
-/** A text for a place without data. */
+/** A text in place of data that does not exist. */
 export function empty(title, text) {
   return h("div.empty", {}, h("p.strong", {}, title), text && h("p", {}, text));
 }
 
-/** Text while data is on its way. */
+/** A text shown while data is loaded. */
 export function loading(text = "Loading") {
   return h("p.loading", { role: "status" }, text);
 }
 
-/** Waits for a promise; a node keeps its contents meanwhile, unless it takes long. */
+/** Waits for a promise; if it takes long, the node shows `text` instead of its former contents. */
 export async function loadingAfter(node, text, promise) {
   const timer = setTimeout(() => fill(node, loading(text)), SHORT_MILLISECONDS);
   try {
@@ -139,7 +139,7 @@ export function sizeText(value) {
   return h("span", { title: value == null ? "" : `${count(value)} bytes` }, bytes(value));
 }
 
-/** A labelled input or select. */
+/** A labeled input or select. */
 export function field(label, input) {
   return h("label.field", {}, h("span", {}, label), input);
 }

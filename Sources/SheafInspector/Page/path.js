@@ -1,4 +1,4 @@
-// The way of a document to a peer, with the step that stops it.
+// The path of a document to a peer, with the step that blocks it.
 
 import { h } from "./dom.js";
 import { shortKey } from "./format.js";
@@ -12,7 +12,7 @@ const STATES = {
   notConnected: { title: "not connected", advice: "Check that both peers run and reach each other." },
   lagging: { title: "on its way", advice: "" },
   deleted: { title: "deleted", advice: "" },
-  unknown: { title: "unknown", advice: "The inspector of the next peer knows the rest of the way." },
+  unknown: { title: "unknown", advice: "The inspector of a peer that has the document shows more." },
 };
 
 // What the inspected peer has of the document.
@@ -41,7 +41,7 @@ export function pathPicture(explanation, target, peers) {
     nodes.push(stepLine(step), peerBox(step.to, peers, step.kind === "passed" ? FIRST_PEER.present : lacks(step.state)));
   }
   return h("div.path-part", {},
-    h("ol.path", { "aria-label": "Way of the document" }, nodes),
+    h("ol.path", { "aria-label": "Path of the document" }, nodes),
     blocking == null ? h("p.note.good", {}, "The document is on the peer.") : blockingNote(steps[Number(blocking)]));
 }
 

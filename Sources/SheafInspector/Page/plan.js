@@ -21,7 +21,7 @@ export function planPicture(plan, total) {
   const sum = total ?? operatorsOf(plan).reduce((time, operator) => time + (toNumber(operator.nanoseconds) ?? 0), 0);
   const slowest = operatorsOf(plan).reduce((a, b) => (timeOf(b) > timeOf(a) ? b : a));
   return h("div.plan", { role: "region", "aria-label": "Plan", tabindex: "0" },
-    total !== null && h("p.muted", {}, `${nanoseconds(total)} in all`),
+    total !== null && h("p.muted", {}, `${nanoseconds(total)} in total`),
     h("ul.operators", {}, operatorNode(plan, sum, slowest)));
 }
 

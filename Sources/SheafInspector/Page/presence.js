@@ -21,7 +21,7 @@ function readPeer(row) {
   };
 }
 
-/** Both ends list a connection; only the local end knows its numbers. */
+/** Both ends list a connection; only the local end knows its bytes and lag. */
 function readConnections(rows) {
   const known = new Map();
   for (const row of rows) {

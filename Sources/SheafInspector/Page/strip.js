@@ -1,4 +1,4 @@
-// The log as a strip: one bar for each commit, or for several, as high as its bytes.
+// The log as a strip: one bar for each commit, or for several, whose height shows their bytes.
 
 import { s } from "./dom.js";
 import { bytes, count } from "./format.js";

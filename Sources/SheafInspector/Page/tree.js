@@ -9,7 +9,7 @@ const SHORT_TEXT = 240;
 // A larger branch is closed at first.
 const OPENED_ENTRIES = 30;
 
-/** Creates the tree of a document; `note(path)` returns what stands on the right of a field. */
+/** Creates the tree of a document; `note(path)` returns the node on the right of a field. */
 export function valueTree(value, { label, note, open = 2 }) {
   const tree = h("ul.tree", { role: "tree", "aria-label": label, onkeydown: (event) => moveInTree(event, tree) });
   const names = typeOf(value) === "object" ? idFirst(Object.keys(value)) : null;
@@ -28,7 +28,7 @@ function entries(value, names) {
   return (names ?? Object.keys(value)).map((name) => [name, value[name]]);
 }
 
-/** Appends items in chunks, so that an array of a million elements opens at once. */
+/** Appends items in chunks, so that an array of a million elements opens without delay. */
 function appendItems(list, items, context, from = 0) {
   const end = Math.min(items.length, from + CHUNK);
   for (const [name, value] of items.slice(from, end)) list.append(treeItem(name, value, context));

@@ -1,4 +1,4 @@
-// What the reader should know first, derived from the values of the page Health.
+// Warnings at the top of the page Health, derived from its values.
 
 import { deviceOfPeer } from "./devices.js";
 import { counted, nanoseconds, percent, shortKey } from "./format.js";
@@ -22,7 +22,7 @@ export function warningsOf({ health, sync, refused }, valuesOf) {
 
 function readOnly(values) {
   if (values.get("is_writable") !== 0) return [];
-  return [{ title: "The store refuses writes", text: "A write to the disk failed. The store accepts writes again once it is opened anew." }];
+  return [{ title: "The store refuses writes", text: "A write to the disk failed. The store accepts writes again after it is opened again." }];
 }
 
 function liveShare(values) {

@@ -29,8 +29,7 @@ import Testing
             case 1: try remove("DELETE", ids, scene, &model)
             case 2: try remove("EVICT", ids, scene, &model)
             default:
-                let missing = ids.filter { model.numbers[$0] == nil }
-                try insert(missing, scene, &model)
+                try insert(ids.filter { model.numbers[$0] == nil }, scene, &model)
             }
             // Both scans leave their orders with the newest state.
             try expect(model.numbers, "", [:], scene)
@@ -71,8 +70,8 @@ import Testing
     private func insert(
         _ ids: some Sequence<Int64>, _ scene: PastScene, _ model: inout Model
     ) throws {
-        let documents = ids.map { Value.object(["_id": .integer($0), "n": 0, "color": "blue"]) }
-        try scene.commit("INSERT INTO cars DOCUMENTS (:documents)", ["documents": .array(documents)])
+        let documents = ids.map { "({'_id': \($0), 'n': 0, 'color': 'blue'})" }
+        try scene.commit("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
         for id in ids { model.numbers[id] = 0 }
         model.states.append((scene.newest, model.numbers))
     }
@@ -80,7 +79,7 @@ import Testing
     private func update(
         _ ids: [Int64], to n: Int64, _ scene: PastScene, _ model: inout Model
     ) throws {
-        try scene.commit("UPDATE cars SET n = \(n) WHERE _id IN :ids", ["ids": Self.list(ids)])
+        try scene.commit("UPDATE cars SET n = \(n) WHERE _id IN \(Self.list(ids))")
         for id in ids where model.numbers[id] != nil { model.numbers[id] = n }
         model.states.append((scene.newest, model.numbers))
     }
@@ -88,10 +87,12 @@ import Testing
     private func remove(
         _ word: String, _ ids: [Int64], _ scene: PastScene, _ model: inout Model
     ) throws {
-        try scene.commit("\(word) FROM cars WHERE _id IN :ids", ["ids": Self.list(ids)])
+        try scene.commit("\(word) FROM cars WHERE _id IN \(Self.list(ids))")
         for id in ids { model.numbers[id] = nil }
         model.states.append((scene.newest, model.numbers))
     }
 
-    private static func list(_ ids: [Int64]) -> Value { .array(ids.map { .integer($0) }) }
+    private static func list(_ ids: [Int64]) -> String {
+        "(" + ids.map(String.init).joined(separator: ", ") + ")"
+    }
 }
