@@ -73,7 +73,7 @@ public final class Inspector: Sendable {
     /// The URL that opens the page in a browser, with the token.
     public var url: String { "http://\(host):\(port)/?token=\(token.text)" }
 
-    /// Ends all connections, and then the server; further calls do nothing.
+    /// Ends all connections and the server; further calls do nothing.
     public nonisolated(nonsending) func stop() async {
         guard let server = takeServer() else { return }
         let changes = changes
@@ -81,7 +81,7 @@ public final class Inspector: Sendable {
             server.stop()
             changes.stop()
         }
-        // Without a thread to spare, this one waits.
+        // If no thread can be created, the calling one waits.
         do { try await Thread.run(name: "sheaf-inspect", stop) } catch { stop() }
     }
 

@@ -4,7 +4,7 @@ import SheafEngine
 import SheafQuery
 import SheafStorage
 
-/// The rows of `system:conflicts`: fields with values that were written without knowing each other.
+/// The rows of `system:conflicts`: fields with several values, which were written concurrently.
 struct ConflictRows {
     private let snapshot: DocumentSnapshot
     private let bounds: RowBounds

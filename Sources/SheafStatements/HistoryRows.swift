@@ -25,7 +25,7 @@ struct HistoryRows {
     private static func commits(
         of document: Value, in collection: String, _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> Set<CommitID> {
-        // A value that is not valid as an id is that of no document.
+        // A value that is not a valid id identifies no document.
         guard (try? DocumentID.key(of: document)) != nil,
             let key = try snapshot.key(collection: collection, id: document)
         else { return [] }

@@ -28,11 +28,11 @@ extension Command {
             a desktop, the URL is also opened in the browser. SIGINT and SIGTERM end the command.
 
             If 'sheaf peer serve' or 'sheaf peer connect' runs on the store, the server runs in the
-            process of the peer, and shows its connections and subscriptions, too. It ends with this
-            command, and the command fails when the peer ends.
+            process of the peer, and shows its connections and subscriptions, too. The server ends with
+            this command, and the command fails when the peer ends.
 
             Otherwise the store is opened for reading, so that any process may write to it meanwhile;
-            its commits appear when they are durable. With --write the store is opened for writing
+            commits appear when they are durable. With --write the store is opened for writing
             and locked, so no other process may write to it.
 
             ADDRESS is numeric, such as 127.0.0.1 or [::1]. There is no encryption: on an address

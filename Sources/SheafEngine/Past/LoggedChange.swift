@@ -87,7 +87,7 @@ extension DocumentSnapshot {
         return site
     }
 
-    /// Whether an operation changes the document with a key, and is not its remnant.
+    /// Whether an operation changes the document with a key, and does not write its remnant.
     private func isChange(
         _ logged: LoggedOperation, of key: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
@@ -95,7 +95,7 @@ extension DocumentSnapshot {
         return try isChange(logged)
     }
 
-    /// Whether an operation changes a document, and is not its remnant.
+    /// Whether an operation changes a document, and does not write its remnant.
     private func isChange(_ logged: LoggedOperation) throws(EngineError) -> Bool {
         let operation = logged.operation
         guard case .document(let number, _)? = StoreKey(operation.key),
@@ -107,7 +107,7 @@ extension DocumentSnapshot {
         }
     }
 
-    /// Returns the change by an operation; nil if it concerns no document, or is a remnant.
+    /// Returns the change by an operation; nil if it concerns no document, or writes a remnant.
     private func change(by logged: LoggedOperation) throws(EngineError) -> LoggedChange? {
         let operation = logged.operation
         guard case .document(let number, let id)? = StoreKey(operation.key),

@@ -46,7 +46,7 @@ package final class PastStates: Sendable {
         return state
     }
 
-    /// Returns the last commit that was not made after a time, like `LogSnapshot.commit(at:)`.
+    /// Returns the last commit made up to a time, like `LogSnapshot.commit(at:)`.
     package func commit(
         at time: UInt64, in newest: LogSnapshot
     ) throws(StorageError) -> CommitID? {

@@ -20,7 +20,7 @@ struct AccessRules: Sendable {
 
     /// Returns the error of a request whose `Host` or `Origin` is foreign; nil if both are right.
     ///
-    /// A page of another site may have a name that leads to this machine, but not its `Host`.
+    /// With DNS rebinding, the name of another site leads to this machine; `Host` has that name.
     func foreignOrigin(_ request: HTTPRequest) -> ErrorAnswer? {
         let given = request.values(of: "host")
         guard given.count == 1, let host = given.first.map(HTTPRequest.lowercased), isOwn(host)
@@ -40,7 +40,7 @@ struct AccessRules: Sendable {
 
     private func isOwn(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
-        // An address has no name that another site could redirect.
+        // DNS rebinding needs a name, so a numeric address is safe.
         guard acceptsNumericHosts, host.hasSuffix(":\(port)") else { return false }
         return ListeningAddress.isNumeric(String(host.dropLast("\(port)".count + 1)))
     }

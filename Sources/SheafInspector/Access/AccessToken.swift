@@ -3,7 +3,7 @@ package struct AccessToken: Sendable {
     /// The digits.
     package let text: String
 
-    /// Draws a token.
+    /// Creates a random token.
     package init() {
         var generator = SystemRandomNumberGenerator()
         let digits = Array("0123456789abcdef".utf8)

@@ -3,7 +3,7 @@ import SheafBytes
 import SheafDocument
 import SheafReplication
 
-/// The answer of `GET /explain`: the way of a document to a peer, and the step that stops it.
+/// The answer of `GET /explain`: the path of a document to a peer, and the step that blocks it.
 struct ExplanationAnswer {
     private let collection: String
     private let id: Value
@@ -76,7 +76,7 @@ struct ExplanationAnswer {
                 on: nearest,
                 ExplanationStep(
                     nearest[0], nearest[1], .unknown,
-                    "this peer does not have the document, so it does not know who has it"))
+                    "this peer does not have the document, so it does not know which peers do"))
         case .evicted:
             return steps(
                 on: nearest,
@@ -96,7 +96,7 @@ struct ExplanationAnswer {
         return best
     }
 
-    /// Returns the steps of a route, of which only the first one is known to this peer.
+    /// Returns the steps of a route; only the state of the first one is known to this peer.
     private func steps(
         on route: [PeerKey], _ first: ExplanationStep
     ) -> [ExplanationStep] {
@@ -109,7 +109,7 @@ struct ExplanationAnswer {
 
     // MARK: To this peer
 
-    /// Returns the step that keeps a document from this peer; none if it has it.
+    /// Returns the step that keeps a document from this peer; none if the peer has it.
     private func arrival(
         _ status: DocumentStatus, at peer: Peer
     ) throws -> [ExplanationStep] {

@@ -2,14 +2,14 @@ import Sheaf
 import SheafDocument
 import SheafReplication
 
-/// A step of a document from one peer to the next.
+/// A step of the path of a document: from one peer to the next.
 struct ExplanationStep {
-    /// Whether the document has made the step, or what prevents it.
+    /// The state of a step: `ok`, or what keeps the document from the receiver.
     enum State: String {
         case ok, noSubscription, noRight, evicted, notConnected, lagging, deleted, unknown
     }
 
-    /// The peer that has the document; nil if this peer does not know which one does.
+    /// The sending peer; nil if it is not known.
     let from: PeerKey?
     let to: PeerKey
     let state: State
@@ -58,7 +58,7 @@ struct ExplanationStep {
         return (.ok, "the peer has acknowledged commit \(acknowledged)")
     }
 
-    /// Returns the right that is missing; nil if all are there.
+    /// Returns the reason why a right is missing; nil if none is.
     private static func missingRight(_ found: SyncExplanation) -> String? {
         if !found.isShared {
             return "the sync scope of the collection is \(found.scope), which excludes the peer"

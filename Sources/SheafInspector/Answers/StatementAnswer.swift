@@ -6,7 +6,7 @@ import SheafSystem
 
 /// The answer of `POST /query`: the rows of a statement.
 struct StatementAnswer {
-    /// Number of rows without a limit in the request, and the greatest limit.
+    /// Maximum number of rows without a limit in the request, and the greatest limit.
     private static let (usualLimit, greatestLimit) = (1_000, 10_000)
     /// Maximum number of bytes of a row, and of all rows.
     private static let (rowBytes, allBytes) = (1 << 20, 8 << 20)
@@ -44,7 +44,7 @@ struct StatementAnswer {
         }
     }
 
-    /// Throws if the statement would change something and may not.
+    /// Throws if the statement would change something, and the inspector only reads.
     private func check(isWritable: Bool, _ store: Store) throws(ErrorAnswer) {
         do throws(StoreError) {
             switch try store.queries.statement(statement).kind {

@@ -7,7 +7,7 @@ import SheafSystem
 
 /// The thread that reads commits for the clients of `GET /changes`; it runs while there are any.
 ///
-/// It looks for new commits at intervals, so commits cost nothing more than without it.
+/// It polls for new commits, so a commit costs the writer no more than without it.
 final class ChangeFollower: Sendable {
     private struct State: Sendable {
         /// Clients that the thread does not know yet.
@@ -28,7 +28,7 @@ final class ChangeFollower: Sendable {
 
     /// Maximum number of clients; each of them occupies a connection.
     private static let maximumCount = 16
-    /// Time between two looks for new commits.
+    /// Time between two checks for new commits.
     private static let intervalNanoseconds: UInt64 = 20_000_000
 
     private let store: Store
@@ -141,7 +141,7 @@ final class ChangeFollower: Sendable {
 
     private func advance(_ streams: inout [ChangeStream], at nanoseconds: UInt64) {
         do throws(StoreError) { try store.refreshNow() } catch {
-            // A closed store has no further commits; other errors may be gone the next time.
+            // A closed store has no further commits; other errors may be temporary.
             if error.reason == .closed { for stream in streams { stream.body.end() } }
             return
         }

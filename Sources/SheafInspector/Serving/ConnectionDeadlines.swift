@@ -9,7 +9,7 @@
         import Darwin
     #endif
 
-    /// Disconnects connections whose request does not arrive in time.
+    /// Closes connections whose request does not arrive in time.
     ///
     /// The timeout of libmicrohttpd begins again with each byte, so that a few bytes now and then
     /// would occupy a connection forever.
@@ -59,12 +59,12 @@
             state.withLock { $0.deadlines[socket] = nil }
         }
 
-        /// Waits for the next deadline and disconnects what has not met it; false when stopped.
+        /// Waits, then closes the connections whose deadline has passed; false when stopped.
         private func disconnect() -> Bool {
             let isStopped = state.wait(
                 while: { $0.deadlines.isEmpty && !$0.isStopped }, then: { $0.isStopped })
             guard !isStopped else { return false }
-            // Each wait is long, so that a connection costs no more than one wake-up.
+            // A fixed wait instead of one for each deadline: many connections cause few wake-ups.
             let deadline = Clock.system.monotonicNanoseconds() + nanoseconds / 4
             state.wait(until: deadline) { !$0.isStopped }
             let now = Clock.system.monotonicNanoseconds()

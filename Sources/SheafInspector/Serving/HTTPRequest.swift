@@ -59,7 +59,7 @@ package struct HTTPRequest: Sendable {
 
     /// Returns a text with its ASCII letters in lower case.
     ///
-    /// Other letters stay: `K` in Kelvin would otherwise become the `k` of a name.
+    /// Other letters stay: the sign for kelvin (U+212A) would otherwise become the letter `k`.
     static func lowercased(_ text: String) -> String {
         String(
             decoding: text.utf8.map { byte in

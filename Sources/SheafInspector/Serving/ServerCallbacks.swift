@@ -10,7 +10,7 @@
         ) -> UnsafeMutableRawPointer? = { owner, target, connection in
             guard let owner, let target, let connection else { return nil }
             let context = Unmanaged<ServerContext>.fromOpaque(owner).takeUnretainedValue()
-            // A request that follows another one has as much time as the first one.
+            // Each request on a connection has the full time.
             context.deadlines.begin(sheaf_http_socket(connection))
             return Unmanaged.passRetained(HTTPExchange(target: String(cString: target))).toOpaque()
         }

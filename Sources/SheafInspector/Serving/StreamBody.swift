@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The body of a response that grows while it is sent, with a bound on the bytes that wait.
+/// The body of a response that grows while it is sent, with a limit for its unsent bytes.
 package final class StreamBody: Sendable {
     private struct State: Sendable {
-        /// The bytes that wait, from `start` on.
+        /// The unsent bytes, from `start` on.
         var bytes: [UInt8] = []
         var start = 0
         var isEnded = false
-        /// Continues the sending, which waits for bytes; nil while it does not.
+        /// Resumes the connection; nil unless it is suspended until there are bytes.
         var resume: (@Sendable () -> Void)?
     }
 
-    /// Number of waiting bytes above which no more should be written.
+    /// Number of unsent bytes above which no more should be written.
     private static let capacity = 256 << 10
 
     private let state = Mutex(State())
@@ -43,7 +43,7 @@ package final class StreamBody: Sendable {
         }
     }
 
-    /// Ends the body after the bytes that wait.
+    /// Ends the body after the unsent bytes.
     package func end() {
         continueSending { $0.isEnded = true }
     }
@@ -64,7 +64,7 @@ package final class StreamBody: Sendable {
         case ended
     }
 
-    /// Copies waiting bytes; without any, calls `suspend`, which returns how to continue.
+    /// Copies unsent bytes; without any, calls `suspend`, which returns how to resume.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, suspend: () -> @Sendable () -> Void
     ) -> Step {
@@ -85,7 +85,7 @@ package final class StreamBody: Sendable {
         return step
     }
 
-    /// Discards the bytes that wait, because the connection is closed.
+    /// Discards the unsent bytes, because the connection is closed.
     func close() {
         state.withLock { $0 = State(isEnded: true) }
         drained()

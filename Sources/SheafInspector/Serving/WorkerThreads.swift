@@ -37,7 +37,7 @@ final class WorkerThreads: TaskExecutor {
         if isStopped { run(job) } else { state.signal() }
     }
 
-    /// Ends the threads after the jobs that wait.
+    /// Ends the threads after the queued jobs.
     func stop() {
         let threads = state.withLock { state in
             state.isStopped = true

@@ -39,7 +39,7 @@ extension LogSnapshot {
         CommitReader(segments.files(upTo: end), after: cursor)
     }
 
-    /// Returns the last commit that was not made after a time in milliseconds since 1970.
+    /// Returns the last commit made up to a time in milliseconds since 1970.
     ///
     /// Returns zero if there is none, and nil if compaction has removed the times of commits up to
     /// there.
