@@ -28,7 +28,7 @@ CLICKED = {"mesh": (".answers a", "counter"), "time": (".changes summary",)}
 
 
 class Page:
-    """The page of one inspector of a world of several."""
+    """A browser window with the page of one of the inspectors."""
 
     def __init__(self, world):
         self.world = world
@@ -62,7 +62,7 @@ class Page:
         self.find("main .page")
 
     def enter(self, store):
-        """Opens the address that the inspector of a store has printed, with its token."""
+        """Opens the URL that the inspector of a store has printed, with its token."""
         url = self.world.url(store)
         self.driver.get(url)
         self.entered.add(url)

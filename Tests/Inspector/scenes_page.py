@@ -192,7 +192,7 @@ def scene_hostile_names(page):
 
 
 def scene_restart(page):
-    """a page resumes after its inspector has started again, and says that it needs the new address"""
+    """a page shows that its inspector was started again, and resumes after the new URL was opened"""
     page.failing_requests_allowed = True
     page.visit("counter", "#/activity")
     page.find(".connection.live")
@@ -220,7 +220,7 @@ def scene_long_texts(page):
 
 
 def scene_policy(page):
-    """the page has no inline script or style, and no answer may be framed"""
+    """the page has no inline script or style, and cannot be embedded in another page"""
     page.visit("garage", "#/collections/cars")
     page.find(".vrow")
     html = page.driver.page_source

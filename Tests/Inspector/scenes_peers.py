@@ -23,7 +23,7 @@ def newest_commit(page):
 
 
 def scene_read_only_conflicts(page):
-    """an inspector that only reads shows conflicts, and says which one may keep a value"""
+    """a read-only inspector shows conflicts, and names the option that permits keeping a value"""
     page.visit("mesh", "#/conflicts")
     page.find("article.conflict", "owners / bob")
     assert not page.all("article.conflict button")
@@ -69,7 +69,7 @@ def scene_missing_document(page):
 
 
 def scene_present_document(page):
-    """a document that has arrived has a way without a blocking step"""
+    """a document that has arrived has a path without a blocking step"""
     page.visit("mesh", "#/mesh?collection=cars&id=\"car-0000009\"")
     page.click(".answers a", "tablet")
     page.find(".path-peer", "tablet")
@@ -88,7 +88,7 @@ def scene_explain_form(page):
 
 
 def scene_leaving_peer(page):
-    """a peer that leaves and returns is drawn so, and is the reason why it lacks a document"""
+    """the mesh shows a peer that leaves and returns, and explains why it lacks a document meanwhile"""
     page.visit("mesh", "#/mesh?collection=owners&id=\"ann\"")
     page.click(".answers a", "counter")
     page.find(".path-part", "The document is on the peer.")

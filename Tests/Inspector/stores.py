@@ -30,7 +30,7 @@ def car(number):
 
 
 def notes():
-    """Documents that a careless page would run, or show wrongly."""
+    """Documents with texts that a careless page would run as scripts, or show wrongly."""
     deep = {"leaf": 1}
     for level in range(40):
         deep = {"level": deep, "n": level}

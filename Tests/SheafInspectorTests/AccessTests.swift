@@ -44,14 +44,14 @@ extension InspectorTests {
             let header = ["Cookie: other=1; \(pair)"]
             let page = try #require(fixture.response("GET", "/", header, hasToken: false))
             #expect(page.status == 200 && page.header["content-type"] == "text/html; charset=utf-8")
-            // The cookie of an earlier inspector does not prevent the entry.
+            // The cookie of an earlier inspector does not prevent the redirection.
             let old = ["Cookie: sheaf-\(fixture.port)=\(String(repeating: "0", count: 64))"]
             let again = fixture.response("GET", "/?token=\(fixture.token)", old, hasToken: false)
             #expect(again?.status == 303)
             await fixture.inspector.stop()
         }
 
-        @Test func `a foreign Host is refused, so that no name leads other sites here`()
+        @Test func `a foreign Host is refused, so that DNS rebinding fails`()
             async throws
         {
             let fixture = try await InspectorFixture()

@@ -19,7 +19,7 @@ extension InspectorTests {
             try await peer.close()
         }
 
-        @Test func `the examples of who can see the data run`() async throws {
+        @Test func `the examples of access run`() async throws {
             let store = try await Store.inMemory()
             let options = InspectorOptions(address: "127.0.0.1", isWritable: true)
             let writable = try await Inspector.start(store, port: 0, options: options)

@@ -6,7 +6,7 @@ import SheafStore
 import Testing
 
 extension InspectorTests {
-    /// The way of a document to a peer, and the step that stops it.
+    /// The path of a document to a peer, and the step that blocks it.
     @Suite struct ExplanationTests {
         private let reds: DQL = "SELECT * FROM cars WHERE color = 'red'"
         private let blues: DQL = "SELECT * FROM cars WHERE color = 'blue'"
@@ -18,7 +18,7 @@ extension InspectorTests {
             )
         }
 
-        @Test func `a document has arrived, or no subscription selects it`() async throws {
+        @Test func `a step is ok, or names the missing subscription`() async throws {
             let mesh = try await MeshFixture([[], [reds], [], [reds, "SELECT * FROM owners"]])
             try await insert(mesh.peers[0])
             for other in 1...3 { mesh.connect(0, other) }
@@ -40,7 +40,7 @@ extension InspectorTests {
             try await mesh.close()
         }
 
-        @Test func `a document without a right names the grant or the scope`() async throws {
+        @Test func `a step that a right forbids names the grant or the sync scope`() async throws {
             let own = PeerRights(read: ["cars": "color = 'red'"], write: [:])
             let mesh = try await MeshFixture([[], [cars], [cars]], rights: [1: own])
             try await insert(mesh.peers[0])
@@ -74,7 +74,7 @@ extension InspectorTests {
             try await other.close()
         }
 
-        @Test func `an evicted document is neither here nor sent`() async throws {
+        @Test func `a document that the inspected peer evicted is not sent`() async throws {
             let mesh = try await MeshFixture([[], [cars]])
             try await insert(mesh.peers[0])
             mesh.connect(0, 1)
@@ -97,7 +97,7 @@ extension InspectorTests {
             try await other.close()
         }
 
-        @Test func `a peer that cannot be reached has the reason of its last connection`()
+        @Test func `the step to an unreachable peer has the close reason of its last connection`()
             async throws
         {
             let mesh = try await MeshFixture([[], [cars]])
@@ -169,7 +169,7 @@ extension InspectorTests {
             try await mesh.close()
         }
 
-        @Test func `a document that is not on this peer has the reason, too`() async throws {
+        @Test func `a step to the inspected peer explains why it lacks a document`() async throws {
             let mesh = try await MeshFixture([[reds], [cars]])
             try await insert(mesh.peers[1])
             let alone = try mesh.explanation(1, on: 0)
@@ -194,7 +194,7 @@ extension InspectorTests {
             try await late.close()
         }
 
-        @Test func `a question without a peer, an id or a key is an error`() async throws {
+        @Test func `a request without a peer, an id or a key is an error`() async throws {
             let mesh = try await MeshFixture([[]])
             let key = mesh.peers[0].key
             for target in [

@@ -102,7 +102,7 @@ extension InspectorTests {
             let fixture = try await InspectorFixture(options)
             let client = RawClient(port: fixture.port)
             client.send("GET /about HTTP/1.1\r\nX: ")
-            // Each byte is sent when another request was answered, so never at once.
+            // Each byte is sent when another request was answered, so never together.
             var count = 0
             while client.send("x") {
                 #expect(fixture.response("GET", "/about")?.status == 200)

@@ -4,7 +4,7 @@ import SheafStatements
 import SheafStorage
 import SheafTestSupport
 
-/// Random histories of a store, whose earlier results AS OF must return again.
+/// Random histories of a store; AS OF must return the results recorded after each commit.
 package struct PastDifferences {
     package struct Tally: Sendable {
         package var histories = 0

@@ -11,7 +11,7 @@ extension Verb {
         run: { Past.run($0) })
 }
 
-/// The comparison of earlier states with the results of their time.
+/// The comparison of results AS OF commits with those recorded after each commit.
 private enum Past {
     static func run(_ arguments: CheckArguments) -> Int32 {
         let histories = arguments.number("--histories") ?? 1_000

@@ -1,7 +1,7 @@
 import Sheaf
 import Testing
 
-/// Rows of `system:history` and `system:log`.
+/// The changed fields in `system:history`, and the changed documents that `system:log` counts.
 @Suite struct ChangedFieldTests {
     private func rows(_ store: Store, _ query: DQL) async throws -> [String] {
         try await store.execute(query).items.map { try $0.jsonString }

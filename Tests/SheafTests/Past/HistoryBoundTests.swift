@@ -79,7 +79,7 @@ import Testing
         try check("history", condition)
     }
 
-    @Test func `bounds are arguments, and joined rows have none`() throws {
+    @Test func `bounds may be arguments, and joins read rows without bounds`() throws {
         let some = try scene.rows(
             "SELECT commit FROM system:log WHERE commit > :low AND commit <= :high",
             ["low": 4, "high": 6])

@@ -67,7 +67,7 @@ import Testing
         #expect(try state(20).log.commit == first + 20)
     }
 
-    @Test func `each state is made right in any order`() throws {
+    @Test func `each state is correct, in whatever order states are read`() throws {
         for number in [19, 3, 12, 4, 11, 5, 10, 6, 9, 7, 8, 18, 1, 0, 2] as [UInt64] {
             _ = try state(number)
         }

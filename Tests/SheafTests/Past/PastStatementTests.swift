@@ -8,7 +8,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Statements with AS OF: their sources, their numbers of commits, and what may not have it.
+/// Statements with AS OF: their sources, their numbers of commits, and refused uses.
 @Suite struct PastStatementTests {
     @Test func `each source of a join reads its own commit`() throws {
         let scene = try PastScene()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `few changes among many documents are undone`() throws {
+    @Test func `an earlier state lacks later changes of few among many documents`() throws {
         let scene = try PastScene(segmentLength: 8_000)
         for first in stride(from: 0, to: 1_200, by: 50) {
             let documents = (first..<first + 50).map { "({'_id': \($0), 'n': 0})" }
