@@ -110,7 +110,7 @@ enum InspectCommand {
     /// Reads an address and a port, such as `127.0.0.1:8080` or `[::1]:0`.
     private static func address(_ text: String) throws(ToolError) -> (String, UInt16) {
         var host = text[...]
-        guard let colon = text.lastIndex(of: ":"),
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
             let port = UInt16(text[text.index(after: colon)...])
         else {
             throw .usage(

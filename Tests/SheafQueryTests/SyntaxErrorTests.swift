@@ -178,6 +178,23 @@ import Testing
         ])
     }
 
+    @Test func `a state that is no commit and no time is refused`() {
+        let hint =
+            "for the state after a commit, write AS OF COMMIT and its number; "
+            + "milliseconds since 1970 are written in parentheses"
+        for (first, rest) in [
+            ("42", ""), ("0x2A", ""), ("1e3", ""), ("-", "1"), ("NULL", ""), ("TRUE", ""),
+            ("[", "1]"),
+        ] {
+            ErrorPosition.check([
+                (
+                    "SELECT * FROM a AS OF «\(first)»\(rest)",
+                    "expected COMMIT, or a time in quotes, found \(first)", hint
+                )
+            ])
+        }
+    }
+
     @Test func `an unknown operator or character is refused`() {
         ErrorPosition.check([
             ("SELECT * FROM a WHERE «!»b", "there is no operator !", "did you mean NOT?"),

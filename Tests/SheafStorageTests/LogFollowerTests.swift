@@ -50,6 +50,26 @@ import Testing
         try engine.close()
     }
 
+    @Test func `a removed store, or another one in its place, is no state of the opened one`()
+        throws
+    {
+        let engine = try engine(on: volume)
+        try put("key", "1", engine)
+        let follower = try LogFollower(try LogReader(volume))
+        try engine.close()
+        for name in try volume.names() { try volume.remove(name) }
+        let removed = #expect(throws: StorageError.self) { try follower.advance() }
+        #expect("\(removed as Any)".contains("removed from its directory"))
+        var options = SmallStore.options(seed: 9)
+        options.segmentLength = 4 << 20
+        let other = try StoreEngine(opening: volume, options: options)
+        try put("other", "2", other)
+        let replaced = #expect(throws: StorageError.self) { try follower.advance() }
+        #expect("\(replaced as Any)".contains("another store has replaced"))
+        #expect(try payload(of: "key", in: follower.snapshot) == "1")
+        try other.close()
+    }
+
     @Test func `a reader maps a segment anew that has outgrown its mapping`() throws {
         // The first segment has 1 MiB of zeros at first, and grows beyond them.
         var options = SmallStore.options(seed: 8)

@@ -8,6 +8,29 @@ import Testing
 
 /// Imports of JSON lines and JSON arrays.
 @Suite struct JSONImportTests {
+    @Test func `rows with names new to the store have the stamp of their commit`() throws {
+        let fixture = try ImportFixture()
+        // A name of several rows gets a number first, and the documents are encoded anew.
+        _ = try fixture.run(
+            text: #"{"_id": 1, "n": {"m": 1}}"# + "\n" + #"{"_id": 2, "n": {"m": 2}}"#, .jsonl)
+        let snapshot = fixture.queries.snapshot()
+        let number = try #require(snapshot.catalog.number(ofCollection: "t"))
+        try snapshot.log.tree.forEach(in: StoreKey.documents(of: number)) { key, _ in
+            let stored = try #require(try snapshot.document(Array(key)))
+            try stored.read { bytes in
+                let document = try EncodedDocument(bytes)
+                let vector = try document.vector()
+                var stamps: [Stamp] = []
+                try DotWalk.visit(document, snapshot.names) { item in
+                    if let stamp = item.stamp { stamps.append(stamp) }
+                }
+                #expect(!stamps.isEmpty)
+                #expect(stamps.allSatisfy { $0 != .initial && vector.covers($0) })
+            }
+            return true
+        }
+    }
+
     @Test(arguments: [UInt64](1...6))
     func `random objects are read back from lines and from arrays`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "objects")

@@ -74,16 +74,22 @@ extension Parser {
             self = ahead
             try advance()
             return .commit(try moment("the number of a commit"))
-        case .string, .colon, .placeholder, .integer, .leftParenthesis:
+        case .string, .colon, .placeholder, .leftParenthesis:
             self = ahead
-            guard token.kind != .integer else {
-                throw unexpected(
-                    "COMMIT, or a time in quotes", [.commit],
-                    hint: "for the state after a commit, write AS OF COMMIT and its number")
-            }
             return .time(try moment("a time"))
+        case .integer, .hexadecimal, .float, .minus, .plus, .leftBracket, .leftBrace:
+            throw ahead.noMoment()
+        case .word where [.null, .true, .false].contains(ahead.token.keyword):
+            throw ahead.noMoment()
         default: return nil
         }
+    }
+
+    private func noMoment() -> StoreError {
+        unexpected(
+            "COMMIT, or a time in quotes", [.commit],
+            hint: "for the state after a commit, write AS OF COMMIT and its number; "
+                + "milliseconds since 1970 are written in parentheses")
     }
 
     /// Parses a literal, a parameter or an expression in parentheses.

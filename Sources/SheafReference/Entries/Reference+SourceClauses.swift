@@ -27,8 +27,9 @@ extension Reference {
             summary: "Reads a collection as it was after a commit, or at a time.",
             details: [
                 """
-                The time is a text such as `'2026-11-20T10:00:00Z'`, or milliseconds since 1970. The \
-                state is that of the last commit up to then. `AS OF COMMIT 0` is the empty store.
+                The time is a text such as `'2026-11-20T10:00:00Z'`, or milliseconds since 1970, in \
+                parentheses or as a parameter. The state is that of the last commit up to then. \
+                `AS OF COMMIT 0` is the empty store.
                 """,
                 """
                 Each collection of a join has its own AS OF, so a statement can compare states. Only \

@@ -58,6 +58,7 @@ package final class LogFollower: Sendable {
             if mark == nil, directory.hasSameFiles(as: state.directory), !state.isBroken {
                 return nil
             }
+            try Self.check(contents, isStoreOf: state)
             guard Self.continues(contents, state) else {
                 // Keys whose removal is not in the log any more would otherwise remain.
                 let loaded = try Self.load(directory, contents)
@@ -68,11 +69,27 @@ package final class LogFollower: Sendable {
         }
     }
 
+    /// Throws if the directory has no store any more, or another one.
+    ///
+    /// An opened store has commits that no crash takes back, so it never becomes empty.
+    private static func check(
+        _ contents: LogContents, isStoreOf state: borrowing State
+    ) throws(StorageError) {
+        guard let store = state.contents.store else { return }
+        guard let found = contents.store else {
+            throw .refused("the files of the opened store were removed from its directory")
+        }
+        guard found == store else {
+            throw .refused(
+                "another store has replaced the opened one in its directory; open it again")
+        }
+    }
+
     /// Whether the log has every removal after the state that was read.
     private static func continues(
         _ contents: LogContents, _ state: borrowing State
     ) -> Bool {
-        !state.isBroken && contents.store == state.contents.store && state.snapshot.commit > 0
+        !state.isBroken && state.snapshot.commit > 0
             && contents.removalsCompactedThrough < state.snapshot.end
     }
 

@@ -38,7 +38,9 @@ struct SnapshotAttempt {
         self.volume = volume
         self.mark = mark
         self.names = names
-        self.previous = previous
+        // Another store in the directory has files of the same names.
+        let isOther = mark.map { $0.owner.store != previous?.mark?.owner.store } ?? false
+        self.previous = isOther && previous?.mark != nil ? nil : previous
         var bases: [ClosedRange<UInt32>] = []
         var last: UInt32 = 0
         for name in names {

@@ -11,6 +11,8 @@ import Testing
     }
 
     private static let count: Int64 = 5_000
+    /// The most documents of a statement.
+    private static let limit = 4_096
 
     @Test func `an earlier state has its own documents, whatever was scanned before`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
@@ -71,7 +73,10 @@ import Testing
         _ ids: some Sequence<Int64>, _ scene: PastScene, _ model: inout Model
     ) throws {
         let documents = ids.map { "({'_id': \($0), 'n': 0, 'color': 'blue'})" }
-        try scene.commit("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
+        for start in stride(from: 0, to: documents.count, by: Self.limit) {
+            let some = documents[start..<min(start + Self.limit, documents.count)]
+            try scene.commit("INSERT INTO cars DOCUMENTS " + some.joined(separator: ", "))
+        }
         for id in ids { model.numbers[id] = 0 }
         model.states.append((scene.newest, model.numbers))
     }
