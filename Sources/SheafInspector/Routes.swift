@@ -41,6 +41,7 @@ final class Routes: HTTPHandler {
     private let token: AccessToken
     private let statementSeconds: Int
     private let completion = StatementCompletion()
+    private let gate: StatementGate
     /// The rules of access; nil until the port is known, until when nothing is answered.
     private let rules = Mutex<AccessRules?>(nil)
 
@@ -54,6 +55,7 @@ final class Routes: HTTPHandler {
         self.address = address
         self.token = token
         self.statementSeconds = statementSeconds
+        gate = StatementGate(limits.statements)
     }
 
     /// Answers requests from now on, to the port that the server listens on.
@@ -143,7 +145,10 @@ final class Routes: HTTPHandler {
         case .about: return Self.json(JSONBytes.of(try subject.about()))
         case .query:
             let statement = try StatementAnswer(request.body)
-            return Self.json(try await statement.run(on: subject, seconds: statementSeconds))
+            let rows = try await gate.run {
+                try await statement.run(on: subject, seconds: statementSeconds)
+            }
+            return Self.json(rows)
         case .complete:
             return Self.json(try CompletionAnswer(request.body).words(completion, subject))
         case .explain:

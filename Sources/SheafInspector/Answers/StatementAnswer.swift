@@ -33,7 +33,8 @@ struct StatementAnswer {
         try subject.refresh()
         return try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask { try await rows(subject.store) }
-            group.addTask {
+            // Not on the threads of the requests, which statements may occupy.
+            group.addTask(executorPreference: globalConcurrentExecutor) {
                 try await Task.sleep(for: .seconds(seconds))
                 throw ErrorAnswer(
                     400, "the statement exceeded the time limit of the inspector of \(seconds) s",

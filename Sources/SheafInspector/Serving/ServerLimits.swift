@@ -18,6 +18,9 @@ package struct ServerLimits: Sendable {
 
     package init() {}
 
+    /// Maximum number of statements that run at once, so that other requests have a thread.
+    var statements: Int { max(1, threads - 1) }
+
     /// Memory of a connection, for the header of its request and that of the response.
     var connectionBytes: Int { 2 * headerBytes }
 }

@@ -1,0 +1,66 @@
+import SheafDocument
+import SheafInspector
+import SheafStatements
+import SheafStore
+import Testing
+
+extension InspectorTests {
+    /// Statements that run for long.
+    @Suite struct StatementLimitTests {
+        /// A statement that takes minutes: each condition builds a text of 1 MB for each document.
+        private static let slow: String = {
+            let conditions = (1...20).map { "char_length(repeat(text, 500000)) = -\($0)" }
+            return "SELECT * FROM cars WHERE " + conditions.joined(separator: " OR ")
+        }()
+
+        private func slowFixture(seconds: Int) async throws -> InspectorFixture {
+            var options = InspectorOptions()
+            options.statementSeconds = seconds
+            let fixture = try await InspectorFixture(options)
+            let documents = (0..<2_000).map { "({'_id': \($0), 'text': 'ab'})" }
+            try await fixture.store.execute(
+                DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")))
+            return fixture
+        }
+
+        /// Begins slow statements, each on a connection of its own.
+        private func begin(_ count: Int, _ fixture: InspectorFixture) -> [RawClient] {
+            let body = Value.object(["statement": .string(Self.slow)]).json
+            return (0..<count).map { _ in
+                let client = RawClient(port: fixture.port)
+                client.send(fixture.request("POST", "/query", body: body))
+                return client
+            }
+        }
+
+        @Test func `more slow statements than threads are canceled when their time is over`()
+            async throws
+        {
+            let fixture = try await slowFixture(seconds: 1)
+            let clients = begin(6, fixture)
+            #expect(fixture.response("GET", "/about")?.status == 200)
+            #expect(fixture.response("GET", "/metrics")?.status == 200)
+            for client in clients {
+                let response = try #require(RawResponse(from: client))
+                #expect(response.status == 400)
+                #expect(response.text.contains("exceeded the time limit of the inspector of 1 s"))
+            }
+            #expect(try fixture.query("SELECT COUNT(*) AS n FROM cars").1["rows"] == [["n": 2_000]])
+            await fixture.inspector.stop()
+        }
+
+        @Test func `slow statements leave a thread to other requests, and end with the inspector`()
+            async throws
+        {
+            let fixture = try await slowFixture(seconds: 600)
+            let clients = begin(6, fixture)
+            for _ in 0..<10 {
+                #expect(fixture.response("GET", "/about")?.status == 200)
+                let body = #"{"before": "SEL", "after": ""}"#
+                #expect(fixture.response("POST", "/complete", body: body)?.status == 200)
+            }
+            await fixture.inspector.stop()
+            for client in clients { #expect(RawResponse(from: client)?.status != 200) }
+        }
+    }
+}
