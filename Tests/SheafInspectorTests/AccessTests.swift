@@ -93,6 +93,16 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `the URL of an address of IPv6 has its canonical form, as browsers send it`() {
+            for (text, host) in [
+                ("fd00:0:0:0:0:0:0:2", "[fd00::2]"), ("FD00::2", "[fd00::2]"),
+                ("0:0:0:0:0:0:0:1", "[::1]"), ("2001:0DB8:0:0:1:0:0:1", "[2001:db8::1:0:0:1]"),
+                ("::", "[::]"), ("127.0.0.1", "127.0.0.1"), ("LocalHost", "127.0.0.1"),
+            ] {
+                #expect(ListeningAddress(text, port: 1)?.host == host)
+            }
+        }
+
         @Test func `a page of another origin is refused, even with the cookie`() async throws {
             let fixture = try await InspectorFixture(InspectorOptions(isWritable: true))
             let body = #"{"statement": "INSERT INTO cars DOCUMENTS ({'_id': 1})"}"#

@@ -8,7 +8,7 @@
 
 /// A numeric address that a server listens on.
 package struct ListeningAddress: Sendable {
-    /// The address as URLs have it: in lower case, in brackets if it is of IPv6.
+    /// The address as URLs have it: in its canonical form, in brackets if it is of IPv6.
     package let host: String
     /// Whether only programs on this machine can connect.
     package let isLoopback: Bool
@@ -45,10 +45,19 @@ package struct ListeningAddress: Sendable {
                 true, isZero && octets.last == 1, isZero && octets.last == 0
             )
             bytes = withUnsafeBytes(of: full) { Array($0) }
-            host = "[\(HTTPRequest.lowercased(numeric))]"
+            host = "[\(Self.canonical(address6))]"
         } else {
             return nil
         }
+    }
+
+    /// Returns the shortest text of an address of IPv6, which browsers send as `Host`.
+    private static func canonical(_ address: in6_addr) -> String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        withUnsafePointer(to: address) {
+            _ = inet_ntop(AF_INET6, $0, &text, socklen_t(INET6_ADDRSTRLEN))
+        }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// Whether a text is a numeric address as URLs have it.
