@@ -17,6 +17,19 @@ extension QueryEngine {
         return try execute(statement, arguments, in: &context, nil)
     }
 
+    /// Runs a statement that reads, which ends after `limit` rows.
+    package func execute(
+        _ statement: Statement, _ arguments: ArgumentValues, upTo limit: Int
+    ) throws(StoreError) -> ResultStorage {
+        let parameters = parameters
+        let outcome = try recordingRequest(statement) { () throws(StoreError) in
+            let reader = reader(parameters)
+            let run = makeRun(statement, arguments, parameters, on: reader)
+            return QueryOutcome(rows: try run.rows(upTo: limit), reader: reader)
+        }
+        return ResultStorage(outcome, nil)
+    }
+
     /// Runs a statement of a read-only transaction, on its snapshot.
     package func execute(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,

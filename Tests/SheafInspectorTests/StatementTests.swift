@@ -90,6 +90,34 @@ extension InspectorTests {
             await writable.stop()
         }
 
+        @Test func `a statement ends after the rows that are returned`() async throws {
+            var options = InspectorOptions()
+            options.statementSeconds = 5
+            let fixture = try await InspectorFixture(options)
+            let documents = (0..<2_000).map { "({'_id': \($0), 'g': 1})" }
+            try await fixture.store.execute(
+                DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")))
+            try await fixture.store.execute("CREATE INDEX g ON cars (g)")
+            // All rows of the join are eight thousand million, which take longer than allowed.
+            let join =
+                "SELECT a._id AS a FROM cars a JOIN cars b ON b.g = a.g JOIN cars c ON c.g = b.g"
+            for (statement, limit) in [
+                (join, 10), (join + " LIMIT 3", 10), ("SELECT * FROM cars", 7),
+            ] {
+                let body = Value.object([
+                    "statement": .string(statement), "limit": .integer(Int64(limit)),
+                ])
+                let (status, answer) = try fixture.object("POST", "/query", body: body.json)
+                guard case .array(let rows)? = answer["rows"] else { return #expect(Bool(false)) }
+                let isCut = !statement.hasSuffix("LIMIT 3")
+                #expect(status == 200 && rows.count == (isCut ? limit : 3))
+                #expect(answer["isTruncated"] == .bool(isCut))
+            }
+            let sorted = try fixture.query("SELECT _id FROM cars ORDER BY _id DESC LIMIT 2").1
+            #expect(sorted["rows"] == [["_id": 1_999], ["_id": 1_998]])
+            await fixture.inspector.stop()
+        }
+
         @Test func `a statement is canceled when its time is over`() async throws {
             var options = InspectorOptions()
             options.statementSeconds = 1

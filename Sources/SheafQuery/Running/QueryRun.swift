@@ -93,6 +93,17 @@ package struct QueryRun {
         return try rows(of: plan)
     }
 
+    /// Returns the first rows of a statement that reads, at most `limit`; it ends after them.
+    ///
+    /// The rows of statements other than SELECT are few, and all returned.
+    package func rows(upTo limit: Int) throws(StoreError) -> QueryRows {
+        guard case .select(let select) = statement.body else { return try rows() }
+        // The plan is changed, so it must not be one of the cache.
+        let plan = try SelectPlanner(select, environment).plan()
+        plan.limit = min(plan.limit ?? limit, limit)
+        return try rows(of: plan)
+    }
+
     private func rows(of plan: SelectPlan) throws(StoreError) -> QueryRows {
         QueryRows(
             items: try SelectRun(plan, environment).run(), columns: plan.projection.columnNames,

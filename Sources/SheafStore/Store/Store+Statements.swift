@@ -34,6 +34,22 @@ extension Store {
         }
     }
 
+    /// Runs a statement; one that reads ends after `limit` rows.
+    package nonisolated(nonsending) func execute(
+        _ query: DQL, _ arguments: QueryArguments, upTo limit: Int
+    ) async throws -> QueryResult {
+        guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        let (statement, values) = try prepare(query, arguments)
+        guard case .reading = statement.kind else { return try await execute(query, arguments) }
+        do throws(StoreError) {
+            return QueryResult(
+                try queries.execute(statement, values, upTo: limit), of: statement, values, queries)
+        } catch {
+            guard error.reason == .cancelled else { throw error }
+            throw CancellationError()
+        }
+    }
+
     /// Whether a query parses as a statement that changes neither documents nor indexes.
     package func isReading(_ query: DQL) -> Bool {
         (try? !queries.statement(query).isWriting) ?? false
