@@ -79,6 +79,15 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `a request with many parameters and cookies is answered`() async throws {
+            let fixture = try await InspectorFixture()
+            let parameters = (0..<1_000).map { "a\($0)=1" }.joined(separator: "&")
+            #expect(fixture.response("GET", "/about?" + parameters)?.status == 200)
+            let cookies = (0..<1_000).map { "a\($0)=1" }.joined(separator: "; ")
+            #expect(fixture.response("GET", "/about", ["Cookie: " + cookies])?.status == 200)
+            await fixture.inspector.stop()
+        }
+
         @Test func `connections that send no complete request are closed for others`() async throws
         {
             var options = InspectorOptions()

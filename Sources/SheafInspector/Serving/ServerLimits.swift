@@ -22,5 +22,7 @@ package struct ServerLimits: Sendable {
     var statements: Int { max(1, threads - 1) }
 
     /// Memory of a connection, for the header of its request and that of the response.
-    var connectionBytes: Int { 2 * headerBytes }
+    ///
+    /// Each parameter and cookie of a request takes many more bytes in memory than in the header.
+    var connectionBytes: Int { 8 * headerBytes }
 }
