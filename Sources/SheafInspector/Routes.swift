@@ -78,6 +78,7 @@ final class Routes: HTTPHandler {
             let route = try Self.route(of: request)
             if let entry = rules.entry(request) { return try entry.get() }
             if let error = rules.missingToken(request) { throw error }
+            guard let route, request.parameters != nil else { throw Self.invalidURL }
             try checkBody(of: request, isAwaited: route.method == "POST")
             return nil
         } catch {
@@ -85,10 +86,12 @@ final class Routes: HTTPHandler {
         }
     }
 
-    private static func route(of request: HTTPRequest) throws(ErrorAnswer) -> Route {
-        guard let path = request.path, request.parameters != nil else {
-            throw ErrorAnswer(400, "the URL of the request has an invalid escape")
-        }
+    private static let invalidURL = ErrorAnswer(
+        400, "the URL of the request has an invalid escape, or is not UTF-8")
+
+    /// Returns the route of a request; nil if its path is not valid.
+    private static func route(of request: HTTPRequest) throws(ErrorAnswer) -> Route? {
+        guard let path = request.path else { return nil }
         guard let route = Route(path) else {
             throw ErrorAnswer(404, "there is no path '\(path.shortened)'")
         }
@@ -139,7 +142,8 @@ final class Routes: HTTPHandler {
     private nonisolated(nonsending) func answered(
         _ request: HTTPRequest
     ) async throws -> HTTPResponse {
-        switch try Self.route(of: request) {
+        guard let route = try Self.route(of: request) else { throw Self.invalidURL }
+        switch route {
         case .page(let file):
             return HTTPResponse(200, file.contentType, .bytes(file.contents))
         case .about: return Self.json(JSONBytes.of(try subject.about()))

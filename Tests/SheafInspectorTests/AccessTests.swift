@@ -147,6 +147,27 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `a URL that is not UTF-8 is refused, after its token was checked`() async throws
+        {
+            let fixture = try await InspectorFixture()
+            for target in ["/%zz", "/about?x=%ff", "/about?x=%"] {
+                #expect(fixture.response("GET", target)?.status == 400)
+                #expect(fixture.response("GET", target, hasToken: false)?.status == 401)
+            }
+            #expect(fixture.response("GET", "/?token=\(fixture.token)&x=%zz")?.status == 400)
+            #expect(fixture.response("GET", "/other?x=%zz", hasToken: false)?.status == 404)
+            for target in ["/?", "/about?x=?"] {
+                let client = RawClient(port: fixture.port)
+                let request = fixture.request("GET", target)
+                // The last question mark becomes a byte that UTF-8 never has.
+                var bytes = Array(request.utf8)
+                bytes["GET ".utf8.count + target.utf8.count - 1] = 0xFF
+                client.send(bytes)
+                #expect(RawResponse(from: client)?.status == 400, "\(target)")
+            }
+            await fixture.inspector.stop()
+        }
+
         @Test func `every answer has the headers that confine a page`() async throws {
             let fixture = try await InspectorFixture()
             for (path, hasToken) in [

@@ -18,10 +18,11 @@
             case sent
         }
 
-        let target: String
+        /// The target of the request line, undecoded.
+        let target: [UInt8]
         private let phase = Mutex(Phase.begun)
 
-        init(target: String) {
+        init(target: [UInt8]) {
             self.target = target
         }
 

@@ -2,9 +2,10 @@
 package struct HTTPRequest: Sendable {
     /// The method, such as `GET`.
     package let method: String
-    /// The path, decoded; nil if its escapes are invalid.
+    /// The path, decoded; nil if its escapes are invalid or it is not UTF-8.
     package let path: String?
-    /// The parameters after the question mark, decoded; nil if their escapes are invalid.
+    /// The parameters after the question mark, decoded; nil if an escape is invalid or one is not
+    /// UTF-8.
     package let parameters: [(name: String, value: String)]?
     /// The fields of the header in order, with names in lower case.
     package let header: [(name: String, value: String)]
@@ -12,11 +13,11 @@ package struct HTTPRequest: Sendable {
     package internal(set) var body: [UInt8] = []
 
     /// Creates a request for a target such as `/changes?since=5`.
-    package init(method: String, target: String, header: [(name: String, value: String)]) {
+    package init(method: String, target: [UInt8], header: [(name: String, value: String)]) {
         self.method = method
-        let parts = target.utf8.split(
+        let parts = target.split(
             separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        path = PercentEncoding.decode(parts.first ?? target.utf8[...], plusIsSpace: false)
+        path = PercentEncoding.decode(parts.first ?? target[...], plusIsSpace: false)
         parameters = parts.count > 1 ? Self.parameters(parts[1]) : []
         self.header = header.map { (Self.lowercased($0.name), $0.value) }
     }
@@ -68,7 +69,7 @@ package struct HTTPRequest: Sendable {
     }
 
     private static func parameters(
-        _ text: Substring.UTF8View
+        _ text: ArraySlice<UInt8>
     ) -> [(name: String, value: String)]? {
         var found: [(name: String, value: String)] = []
         for pair in text.split(separator: UInt8(ascii: "&")) {

@@ -1,6 +1,14 @@
 #if Inspector
     import CMicroHTTPD
 
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Darwin
+    #endif
+
     // The functions that libmicrohttpd calls, on the thread of all connections. `owner` is the
     // context of the server.
 
@@ -12,7 +20,9 @@
             let context = Unmanaged<ServerContext>.fromOpaque(owner).takeUnretainedValue()
             // Each request on a connection has the full time.
             context.deadlines.begin(sheaf_http_socket(connection))
-            return Unmanaged.passRetained(HTTPExchange(target: String(cString: target))).toOpaque()
+            // A text would repair bytes that are not UTF-8.
+            let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+            return Unmanaged.passRetained(HTTPExchange(target: Array(bytes))).toOpaque()
         }
 
     let serverAccess: MHD_AccessHandlerCallback = {
