@@ -71,10 +71,7 @@ final class Routes: HTTPHandler {
                 throw ErrorAnswer(503, "the inspector is starting")
             }
             if let error = rules.foreignOrigin(request) { throw error }
-            guard request.headerLength <= limits.headerBytes else {
-                throw ErrorAnswer(
-                    431, "the header of the request has more than \(limits.headerBytes) bytes")
-            }
+            try checkHeader(of: request)
             let route = try Self.route(of: request)
             if let entry = rules.entry(request) { return try entry.get() }
             if let error = rules.missingToken(request) { throw error }
@@ -88,6 +85,18 @@ final class Routes: HTTPHandler {
 
     private static let invalidURL = ErrorAnswer(
         400, "the URL of the request has an invalid escape, or is not UTF-8")
+
+    private func checkHeader(of request: HTTPRequest) throws(ErrorAnswer) {
+        let limit = limits.headerBytes
+        guard request.headerLength > limit else { return }
+        var error =
+            request.targetLength > limit
+            ? ErrorAnswer(414, "the URL of the request has more than \(limit) bytes")
+            : ErrorAnswer(
+                431, "the request line and the header have more than \(limit) bytes")
+        error.fields = [("Connection", "close")]
+        throw error
+    }
 
     /// Returns the route of a request; nil if its path is not valid.
     private static func route(of request: HTTPRequest) throws(ErrorAnswer) -> Route? {
@@ -106,6 +115,13 @@ final class Routes: HTTPHandler {
     }
 
     private func checkBody(of request: HTTPRequest, isAwaited: Bool) throws(ErrorAnswer) {
+        for name in ["Content-Length", "Content-Type"] {
+            // Programs disagree about which one of several values counts.
+            guard request.values(of: HTTPRequest.lowercased(name)).count > 1 else { continue }
+            var error = ErrorAnswer(400, "the request has several headers \(name)")
+            error.fields = [("Connection", "close")]
+            throw error
+        }
         guard request.values(of: "transfer-encoding").isEmpty else {
             throw ErrorAnswer(411, "the length of the body is not known in advance")
         }

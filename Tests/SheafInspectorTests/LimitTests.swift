@@ -79,6 +79,44 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `the limit of 32 KiB counts the request line, too`() async throws {
+            let fixture = try await InspectorFixture()
+            func client(_ targetLength: Int, _ valueLength: Int) -> RawClient {
+                let client = RawClient(port: fixture.port)
+                let target = "/about?" + String(repeating: "x", count: targetLength)
+                let field = "X-Long: " + String(repeating: "x", count: valueLength)
+                client.send(fixture.request("GET", target, [field]))
+                return client
+            }
+            #expect(RawResponse(from: client(15 << 10, 15 << 10))?.status == 200)
+            let both = client(20 << 10, 20 << 10)
+            #expect(RawResponse(from: both)?.status == 431)
+            #expect(both.isAtEnd)
+            let target = client(33 << 10, 1)
+            #expect(RawResponse(from: target)?.status == 414)
+            #expect(target.isAtEnd)
+            await fixture.inspector.stop()
+        }
+
+        @Test func `a request with several lengths or types of its body is refused`() async throws {
+            let fixture = try await InspectorFixture()
+            let body = #"{"statement": "SELECT 1 FROM system:dual"}"#
+            let length = "Content-Length: \(body.utf8.count)"
+            let type = "Content-Type: application/json"
+            for fields in [
+                [length, length, type], [length, "Content-Length: 5", type],
+                ["Content-Length: 5", length, type], [length, type, type],
+                [length, type, "Content-Type: text/plain"],
+                [length, "Content-Type: text/plain", type],
+            ] {
+                let client = RawClient(port: fixture.port)
+                client.send(fixture.request("POST", "/query", fields) + body)
+                #expect(RawResponse(from: client)?.status == 400, "\(fields)")
+                #expect(client.isAtEnd, "\(fields)")
+            }
+            await fixture.inspector.stop()
+        }
+
         @Test func `a request with many parameters and cookies is answered`() async throws {
             let fixture = try await InspectorFixture()
             let parameters = (0..<1_000).map { "a\($0)=1" }.joined(separator: "&")

@@ -2,6 +2,8 @@
 package struct HTTPRequest: Sendable {
     /// The method, such as `GET`.
     package let method: String
+    /// Number of bytes of the target, undecoded.
+    package let targetLength: Int
     /// The path, decoded; nil if its escapes are invalid or it is not UTF-8.
     package let path: String?
     /// The parameters after the question mark, decoded; nil if an escape is invalid or one is not
@@ -15,6 +17,7 @@ package struct HTTPRequest: Sendable {
     /// Creates a request for a target such as `/changes?since=5`.
     package init(method: String, target: [UInt8], header: [(name: String, value: String)]) {
         self.method = method
+        targetLength = target.count
         let parts = target.split(
             separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         path = PercentEncoding.decode(parts.first ?? target[...], plusIsSpace: false)
@@ -46,9 +49,10 @@ package struct HTTPRequest: Sendable {
         values(of: "content-length").first.map { UInt64($0) ?? .max }
     }
 
-    /// Number of bytes of all names and values of the header.
+    /// Number of bytes of the request line and all fields of the header.
     package var headerLength: Int {
-        header.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        let line = method.utf8.count + targetLength + " ".utf8.count + " HTTP/1.1\r\n".utf8.count
+        return header.reduce(line) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
     /// Returns a text without spaces and tabs at its ends.
