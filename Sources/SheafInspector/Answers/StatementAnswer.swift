@@ -64,7 +64,7 @@ struct StatementAnswer {
 
     private nonisolated(nonsending) func rows(_ store: Store) async throws -> [UInt8] {
         let start = Clock.system.monotonicNanoseconds()
-        // A further row tells that there are more.
+        // A further row shows whether there are more.
         let result = try await store.execute(statement, arguments, upTo: limit + 1)
         let nanoseconds = Clock.system.monotonicNanoseconds() - start
         var rows = JSONWriter()
