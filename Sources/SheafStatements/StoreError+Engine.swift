@@ -74,7 +74,7 @@ extension StoreError.Reason {
         case .corrupt: self = .damaged
         case .unsupported: self = .unsupported
         case .locked: self = .inUse
-        case .notAStore, .notADirectory, .notEmpty: self = .notAStore
+        case .notAStore, .notADirectory, .notEmpty, .removed: self = .notAStore
         case .readOnly: self = .readOnly
         case .limit, .commitsExhausted: self = .limit
         case .closed: self = .closed

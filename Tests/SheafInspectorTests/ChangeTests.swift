@@ -106,6 +106,27 @@ extension InspectorTests {
             try await writer.close()
         }
 
+        @Test func `a store whose files were removed is an error, and not empty`() async throws {
+            let directory = TemporaryDirectory()
+            let path = directory.path("store")
+            let writer = try await Store.open(at: path)
+            try await writer.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
+            let reader = try await Store.open(at: path, options: StoreOptions(isReadOnly: true))
+            let fixture = try await InspectorFixture(reader)
+            let client = EventClient(fixture, "/changes?since=0")
+            #expect(client.nextNamed()?.commit == 1)
+            try await writer.close()
+            let volume = try PosixVolume(path: path, creatingDirectory: false)
+            for name in try volume.names() where name != "attachments" { try volume.remove(name) }
+            let failure = try #require(client.nextNamed())
+            #expect(failure.name == "failure" && failure.id == nil)
+            #expect("\(failure.data)".contains("were removed from its directory"))
+            let (status, answer) = try fixture.query("SELECT * FROM cars")
+            #expect(status == 500 && answer["rows"] == nil)
+            await fixture.inspector.stop()
+            try await reader.close()
+        }
+
         @Test func `a gap is an event if the log does not have the commits any more`() async throws
         {
             var options = StoreOptions()

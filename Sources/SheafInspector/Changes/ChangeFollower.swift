@@ -141,8 +141,14 @@ final class ChangeFollower: Sendable {
 
     private func advance(_ streams: inout [ChangeStream], at nanoseconds: UInt64) {
         do throws(StoreError) { try store.refreshNow() } catch {
-            // A closed store has no further commits; other errors may be temporary.
-            if error.reason == .closed { for stream in streams { stream.body.end() } }
+            for index in streams.indices {
+                switch error.reason {
+                case .closed: streams[index].body.end()
+                case .damaged, .notAStore, .unsupported: streams[index].fail(error)
+                // Other errors may be temporary.
+                default: streams[index].keepOpen(at: nanoseconds)
+                }
+            }
             return
         }
         let snapshot = store.queries.snapshot()
@@ -150,7 +156,7 @@ final class ChangeFollower: Sendable {
             do throws(EngineError) {
                 try streams[index].advance(to: snapshot, at: nanoseconds)
             } catch {
-                streams[index].fail(error)
+                streams[index].fail(StoreError(error))
             }
         }
     }

@@ -54,14 +54,19 @@ struct ChangeStream {
             last = commit.id
             writtenAt = nanoseconds
         }
+        keepOpen(at: nanoseconds)
+    }
+
+    /// Writes a comment if there was no commit for long.
+    mutating func keepOpen(at nanoseconds: UInt64) {
         guard nanoseconds - writtenAt >= silenceNanoseconds, body.hasRoom else { return }
         body.write(Array(":\n\n".utf8))
         writtenAt = nanoseconds
     }
 
     /// Writes why the next commit cannot be read, and ends the stream.
-    func fail(_ error: EngineError) {
-        write("event: failure\ndata: ", ErrorAnswer(StoreError(error)).data)
+    func fail(_ error: StoreError) {
+        write("event: failure\ndata: ", ErrorAnswer(error).data)
         body.end()
     }
 

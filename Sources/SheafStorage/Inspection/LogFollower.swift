@@ -77,10 +77,10 @@ package final class LogFollower: Sendable {
     ) throws(StorageError) {
         guard let store = state.contents.store else { return }
         guard let found = contents.store else {
-            throw .refused("the files of the opened store were removed from its directory")
+            throw .removed("the files of the opened store were removed from its directory")
         }
         guard found == store else {
-            throw .refused(
+            throw .removed(
                 "another store has replaced the opened one in its directory; open it again")
         }
     }

@@ -14,6 +14,8 @@ package enum StorageError: Error, Equatable, Sendable {
     case locked(path: String, holder: Int32?)
     /// There is no store at this path, and creating one was not requested.
     case notAStore(path: String)
+    /// The directory of an opened store does not have it any more, for a reason.
+    case removed(String)
     /// The path leads to a file, whereas a store is a directory.
     case notADirectory(path: String)
     /// A new store was requested at a path that already contains files.
@@ -136,7 +138,7 @@ extension StorageError: CustomStringConvertible {
         case .closedByItself:
             return "a callback of the store cannot close it, because closing waits for callbacks "
                 + "to return; close it from another thread"
-        case .refused(let reason):
+        case .refused(let reason), .removed(let reason):
             return reason
         case .cancelled:
             return "the operation was canceled"
