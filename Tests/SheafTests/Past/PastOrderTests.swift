@@ -48,9 +48,11 @@ import Testing
         _ numbers: [Int64: Int64], _ clause: String, _ arguments: [String: Value],
         _ scene: PastScene
     ) throws {
-        for condition in ["color = 'blue'", "n >= 0", "n = 1"] {
+        for condition in [
+            "WHERE color = 'blue'", "USE INDEX 'n' WHERE n >= 0", "WHERE n >= 0", "WHERE n = 1",
+        ] {
             let rows = try scene.rows(
-                "SELECT _id AS id, n FROM cars \(clause) WHERE \(condition)", arguments)
+                "SELECT _id AS id, n FROM cars \(clause) \(condition)", arguments)
             var found: [Int64: Int64] = [:]
             for row in rows {
                 guard case .object(let row) = row, case .integer(let id)? = row["id"],
@@ -58,7 +60,7 @@ import Testing
                 else { throw Unexpected(row: row) }
                 #expect(found.updateValue(n, forKey: id) == nil, "\(id) is there twice")
             }
-            let wanted = condition == "n = 1" ? numbers.filter { $0.value == 1 } : numbers
+            let wanted = condition == "WHERE n = 1" ? numbers.filter { $0.value == 1 } : numbers
             #expect(found == wanted, "\(condition) \(clause) \(arguments)")
         }
         let counted = try scene.rows("SELECT COUNT(*) AS n FROM cars \(clause)", arguments)
