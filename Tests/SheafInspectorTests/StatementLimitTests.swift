@@ -33,6 +33,20 @@ extension InspectorTests {
             }
         }
 
+        @Test func `a statement is canceled when its time is over`() async throws {
+            let fixture = try await slowFixture(seconds: 1)
+            let begin = ContinuousClock.now
+            let (status, answer) = try fixture.query(Self.slow)
+            #expect((.seconds(1)..<(.seconds(10))).contains(ContinuousClock.now - begin))
+            guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
+            #expect(status == 400)
+            #expect(
+                error["message"]
+                    == "the statement exceeded the time limit of the inspector of 1 s")
+            #expect(try fixture.query("SELECT COUNT(*) AS n FROM cars").1["rows"] == [["n": 2_000]])
+            await fixture.inspector.stop()
+        }
+
         @Test func `more slow statements than threads are canceled when their time is over`()
             async throws
         {

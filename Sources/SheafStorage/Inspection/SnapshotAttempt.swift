@@ -38,9 +38,12 @@ struct SnapshotAttempt {
         self.volume = volume
         self.mark = mark
         self.names = names
-        // Another store in the directory has files of the same names.
-        let isOther = mark.map { $0.owner.store != previous?.mark?.owner.store } ?? false
-        self.previous = isOther && previous?.mark != nil ? nil : previous
+        if let mark, let known = previous?.mark, mark.owner.store != known.owner.store {
+            // Another store in the directory has files of the same names.
+            self.previous = nil
+        } else {
+            self.previous = previous
+        }
         var bases: [ClosedRange<UInt32>] = []
         var last: UInt32 = 0
         for name in names {
