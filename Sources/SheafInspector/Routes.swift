@@ -115,10 +115,19 @@ final class Routes: HTTPHandler {
     }
 
     private func checkBody(of request: HTTPRequest, isAwaited: Bool) throws(ErrorAnswer) {
-        for name in ["Content-Length", "Content-Type"] {
-            // Programs disagree about which one of several values counts.
-            guard request.values(of: HTTPRequest.lowercased(name)).count > 1 else { continue }
-            var error = ErrorAnswer(400, "the request has several headers \(name)")
+        // Programs disagree about names with a space, and about which of several values counts.
+        let problem =
+            if let name = request.invalidHeaderName {
+                "the request has a header whose name is invalid: '\(name.shortened)'"
+            } else if let name = ["Content-Length", "Content-Type"].first(where: {
+                request.values(of: HTTPRequest.lowercased($0)).count > 1
+            }) {
+                "the request has several headers \(name)"
+            } else {
+                String?.none
+            }
+        if let problem {
+            var error = ErrorAnswer(400, problem)
             error.fields = [("Connection", "close")]
             throw error
         }
@@ -165,10 +174,8 @@ final class Routes: HTTPHandler {
         case .about: return Self.json(JSONBytes.of(try subject.about()))
         case .query:
             let statement = try StatementAnswer(request.body)
-            let rows = try await gate.run {
-                try await statement.run(on: subject, seconds: statementSeconds)
-            }
-            return Self.json(rows)
+            return Self.json(
+                try await statement.run(on: subject, through: gate, seconds: statementSeconds))
         case .complete:
             return Self.json(try CompletionAnswer(request.body).words(completion, subject))
         case .explain:

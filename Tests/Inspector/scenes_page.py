@@ -198,6 +198,12 @@ def scene_restart(page):
     page.find(".connection.live")
     page.world.end_inspector("counter")
     page.find(".connection.offline", "no connection")
+    page.size(360, 740)
+    page.run("document.querySelector('.store').textContent = 'a-store-with-a-long-name'")
+    overlap = """const right = (e) => document.querySelector(e).getBoundingClientRect().right;
+        return right('.brand') - document.querySelector('.store').getBoundingClientRect().left"""
+    assert page.run(overlap) <= 0, "the name of the store covers the name of the program"
+    page.size(1280, 900)
     page.world.restart_inspector("counter")
     page.find(".connection.ended", "session ended")
     first = page.driver.current_window_handle

@@ -3,6 +3,7 @@ import SheafQuery
 import SheafStatements
 import SheafStore
 import SheafSystem
+import Synchronization
 
 /// The answer of `POST /query`: the rows of a statement.
 struct StatementAnswer {
@@ -25,24 +26,46 @@ struct StatementAnswer {
         limit = try fields.integer("limit", 0...Self.greatestLimit, Self.usualLimit)
     }
 
-    /// Runs the statement, which is canceled after some seconds; returns JSON.
+    /// Whether a statement waits or runs, for the task that limits its time.
+    private final class Progress: Sendable {
+        let hasBegun = Atomic(false)
+    }
+
+    /// Runs the statement once the gate lets it in; returns JSON.
+    ///
+    /// It is canceled after some seconds, also while it waits.
     nonisolated(nonsending) func run(
-        on subject: InspectedStore, seconds: Int
+        on subject: InspectedStore, through gate: StatementGate, seconds: Int
     ) async throws -> [UInt8] {
         try check(isWritable: subject.isWritable, subject.store)
-        try subject.refresh()
+        let (progress, limit) = (Progress(), Duration.seconds(seconds))
         return try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask { try await rows(subject.store) }
+            group.addTask {
+                try await gate.run {
+                    progress.hasBegun.store(true, ordering: .relaxed)
+                    try subject.refresh()
+                    return try await rows(subject.store)
+                }
+            }
             // Not on the threads of the requests, which statements may occupy.
             group.addTask(executorPreference: globalConcurrentExecutor) {
-                try await Task.sleep(for: .seconds(seconds))
-                throw ErrorAnswer(
-                    400, "the statement exceeded the time limit of the inspector of \(seconds) s",
-                    hint: "PROFILE shows which operator is slow, and ADVISE suggests indexes")
+                try await Self.expire(after: limit)
+                throw progress.hasBegun.load(ordering: .relaxed)
+                    ? ErrorAnswer(
+                        400,
+                        "the statement exceeded the time limit of the inspector of \(seconds) s",
+                        hint: "PROFILE shows which operator is slow, and ADVISE suggests indexes")
+                    : ErrorAnswer(
+                        503, "other statements occupied the inspector for \(seconds) s",
+                        hint: "at most \(gate.maximumCount) run at once; try again")
             }
             defer { group.cancelAll() }
             return try await group.next() ?? []
         }
+    }
+
+    private static func expire(after limit: Duration) async throws {
+        try await Task.sleep(for: limit)
     }
 
     /// Throws if the statement would change something, and the inspector only reads.

@@ -44,6 +44,19 @@ package struct HTTPRequest: Sendable {
         }
     }
 
+    /// The first name in the header that has another character than those of a token of HTTP.
+    package var invalidHeaderName: String? {
+        let marks = Set("!#$%&'*+-.^_`|~".utf8)
+        return header.first { field in
+            field.name.isEmpty
+                || !field.name.utf8.allSatisfy { byte in
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                        || marks.contains(byte)
+                }
+        }?.name
+    }
+
     /// Number of bytes of the body that the header announces; nil if it does not.
     package var announcedLength: UInt64? {
         values(of: "content-length").first.map { UInt64($0) ?? .max }

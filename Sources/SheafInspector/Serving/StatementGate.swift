@@ -11,11 +11,13 @@ final class StatementGate: Sendable {
         var next: UInt64 = 0
     }
 
+    /// Maximum number of statements that run at once.
+    let maximumCount: Int
     private let state: Mutex<State>
 
-    /// Creates a gate for a maximum number of statements.
     init(_ maximumCount: Int) {
         precondition(maximumCount > 0, "Without a free thread, no statement would ever run.")
+        self.maximumCount = maximumCount
         state = Mutex(State(free: maximumCount))
     }
 

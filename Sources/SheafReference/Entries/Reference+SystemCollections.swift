@@ -155,8 +155,9 @@ extension Reference {
                 """,
                 """
                 `site` is that of stamps, known of the local peer and of those that were connected to \
-                it. A disconnected peer has `address`, `reason` and `since`. Without a running peer \
-                there are no rows.
+                it. Peers that are reachable also have `isServer`, `operatingSystem` and the \
+                `version` of Sheaf. A disconnected peer has `address`, `reason` and `since`. Without \
+                a running peer there are no rows.
                 """,
             ],
             examples: [
