@@ -16,6 +16,10 @@ public struct NetworkLimits: Hashable, Sendable {
     /// At the limit `unknownConnections`, it does not protect the network with the most connections
     /// if that has several.
     public var patienceMilliseconds = 1_000
+    /// Maximum number of peers found on the local network that this peer connects to.
+    ///
+    /// Which ones is a random choice; further peers are reached through them.
+    public var discoveredPeers = 16
     /// Maximum number of bytes queued for one peer; a connection that exceeds it is closed.
     public var queuedBytes = 8 << 20
     /// Time that a closing connection waits for the remote peer to receive data or to close.

@@ -9,6 +9,23 @@ public protocol PeerTransport: Sendable {
     func start(_ host: any PeerTransportHost) throws
     /// Ends all connections; no call to the host begins after it returns.
     func stop()
+    /// Begins or ends to find peers by itself; it does not before the first call.
+    func setDiscovery(_ discovery: PeerDiscovery)
+}
+
+extension PeerTransport {
+    /// Does nothing: the transport finds no peers by itself.
+    public func setDiscovery(_ discovery: PeerDiscovery) {}
+}
+
+/// Where a transport looks for peers by itself.
+public enum PeerDiscovery: Sendable, Hashable {
+    /// Nowhere; peers are only found by their configured addresses.
+    case off
+    /// On the networks of this machine's interfaces, by multicast DNS.
+    ///
+    /// Announcements tell others neither the database nor the peer.
+    case localNetwork
 }
 
 /// The receiver of a transport's connections and events, implemented by the peer.
@@ -141,6 +158,8 @@ public enum PeerTransportEvent: Sendable {
     case connected(PeerIdentity)
     /// A connection has ended, with the close reason or the transport error; reported by the peer.
     case disconnected(PeerIdentity, reason: String)
+    /// Peers cannot be found on a network interface; the transport tries again.
+    case discoveryFailed(reason: String)
     /// The attempts to reach an address have ended: it is connected or not needed.
     case attemptsEnded(address: String)
 }

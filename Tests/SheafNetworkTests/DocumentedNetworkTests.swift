@@ -45,6 +45,7 @@ struct DocumentedNetworkTests {
             case .refused(let address, let reason): print(address, reason)
             case .connected(let remote): print("connected to", remote.key)
             case .disconnected(let remote, let reason): print(remote.key, reason)
+            case .discoveryFailed(let reason): print(reason)
             case .attemptsEnded(let address): print("connected or not needed:", address)
             }
         }

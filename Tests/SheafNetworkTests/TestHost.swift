@@ -36,7 +36,7 @@ final class TestHost: PeerTransportHost {
             case .unreachable(let address, let reason, let milliseconds):
                 state.unreachable.append((address, reason, milliseconds))
             case .attemptsEnded(let address): state.reached.append(address)
-            case .connected, .disconnected: break
+            case .connected, .disconnected, .discoveryFailed: break
             }
         }
         state.broadcast()

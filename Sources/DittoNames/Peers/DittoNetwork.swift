@@ -60,10 +60,11 @@ final class DittoNetwork: PeerTransport {
             let (old, running, gate) = state.withLock { ($0.config, $0.running, $0.gate) }
             if let running, let gate, old != config {
                 try config.check()
-                if old.listen == config.listen,
+                if old.listening == config.listening,
                     old.connect.retryInterval == config.connect.retryInterval
                 {
                     try change(running, from: old.connect.tcpServers, to: config.connect.tcpServers)
+                    running.setDiscovery(config.discovery)
                 } else {
                     try restart(config, gate, orRestore: old)
                 }
@@ -108,15 +109,15 @@ final class DittoNetwork: PeerTransport {
     private func transport(_ config: DittoTransportConfig) throws -> TCPTransport {
         var network = NetworkConfiguration(
             databaseID: databaseID, keyPair: keyPair, identity: identity)
-        let address = config.listen.tcp.interfaceIP
-        let host = address.contains(":") && !address.hasPrefix("[") ? "[\(address)]" : address
-        network.listening = config.listen.tcp.isEnabled ? ["\(host):\(config.listen.tcp.port)"] : []
+        network.listening = config.listening
         network.peers = config.connect.tcpServers.sorted()
         let longest = max(100, Int(min(config.connect.retryInterval, 3_600) * 1_000))
         network.limits.longestRetryMilliseconds = longest
         network.limits.firstRetryMilliseconds = min(
             network.limits.firstRetryMilliseconds, longest)
-        return try TCPTransport(network)
+        let transport = try TCPTransport(network)
+        transport.setDiscovery(config.discovery)
+        return transport
     }
 
     private func begin(_ transport: TCPTransport, _ gate: ConnectionGate) throws {

@@ -1,19 +1,21 @@
 public import Foundation
 import SheafBytes
+import SheafTransport
 
-/// The addresses over which peers connect: TCP only, without discovery.
+/// The addresses over which peers connect over TCP, and their discovery on the local network.
 ///
 ///     ditto.updateTransportConfig { config in
 ///         config.listen.tcp.isEnabled = true
 ///         config.listen.tcp.port = 4040
 ///         config.connect.tcpServers.insert("192.168.1.20:4040")
+///         config.peerToPeer.lan.isEnabled = true
 ///     }
 ///
-/// Peers are not discovered automatically. Enabled parts of `peerToPeer` have no effect, and
-/// starting sync logs a warning; a web socket or a sync group makes the start fail. Without an
-/// address and without `listen`, sync starts, and the log notes that no peer can be reached.
+/// Of `peerToPeer`, only `lan` has an effect; starting sync logs a warning for the others. A web
+/// socket or a sync group makes the start fail. Without an address, `listen` and `lan`, sync starts,
+/// and the log notes that no peer can be reached.
 public struct DittoTransportConfig: Hashable, Sendable {
-    /// The discovery of nearby peers, which is not supported.
+    /// The discovery of nearby peers.
     public var peerToPeer = PeerToPeer()
     /// The addresses to connect to.
     public var connect = Connect()
@@ -35,14 +37,24 @@ public struct DittoTransportConfig: Hashable, Sendable {
     /// Enables all kinds of discovery.
     public mutating func enableAllPeerToPeer() { setAllPeerToPeerEnabled(true) }
 
-    /// The discovery of nearby peers, which has no effect.
+    /// The discovery of nearby peers.
     public struct PeerToPeer: Hashable, Sendable {
-        /// Discovery over Bluetooth Low Energy.
+        /// Discovery over Bluetooth Low Energy, which is not supported.
         public var bluetoothLE = Way()
         /// Discovery in the local network.
-        public var lan = Way()
-        /// Discovery over Apple Wireless Direct Link.
+        public var lan = LAN()
+        /// Discovery over Apple Wireless Direct Link, which is not supported.
         public var awdl = Way()
+
+        /// Discovery in the local network, by multicast DNS.
+        ///
+        /// If `listen.tcp` is not enabled, a free port of all IPv4 addresses accepts connections.
+        public struct LAN: Hashable, Sendable {
+            /// Whether peers of the database are looked for and connected to.
+            public var isEnabled = false
+            /// Whether multicast DNS is used, which is the only way to find peers.
+            public var isMdnsEnabled = true
+        }
 
         /// One kind of discovery.
         public struct Way: Hashable, Sendable {
@@ -95,11 +107,24 @@ public struct DittoTransportConfig: Hashable, Sendable {
 }
 
 extension DittoTransportConfig {
+    /// Where peers are looked for.
+    var discovery: PeerDiscovery {
+        peerToPeer.lan.isEnabled && peerToPeer.lan.isMdnsEnabled ? .localNetwork : .off
+    }
+
+    /// The addresses to listen on.
+    var listening: [String] {
+        let tcp = listen.tcp
+        guard tcp.isEnabled else { return discovery == .off ? [] : ["0.0.0.0:0"] }
+        let isBare = tcp.interfaceIP.contains(":") && !tcp.interfaceIP.hasPrefix("[")
+        let host = isBare ? "[\(tcp.interfaceIP)]" : tcp.interfaceIP
+        return ["\(host):\(tcp.port)"]
+    }
+
     /// The names of enabled settings that have no effect, for the log.
     var ineffective: [String] {
         var names: [String] = []
         if peerToPeer.bluetoothLE.isEnabled { names.append("peerToPeer.bluetoothLE") }
-        if peerToPeer.lan.isEnabled { names.append("peerToPeer.lan") }
         if peerToPeer.awdl.isEnabled { names.append("peerToPeer.awdl") }
         if global.routingHint != 0 { names.append("global.routingHint") }
         return names
@@ -130,10 +155,11 @@ extension DittoTransportConfig {
 
     /// The log message for a configuration that reaches no peer, or nil.
     var loneliness: String? {
-        guard connect.tcpServers.isEmpty, !listen.tcp.isEnabled else { return nil }
+        guard connect.tcpServers.isEmpty, listening.isEmpty else { return nil }
         return "sync is active, but no peer can be reached; \(Self.instead)"
     }
 
     private static let instead =
-        "add addresses to connect.tcpServers, or accept connections with listen.tcp.isEnabled"
+        "add addresses to connect.tcpServers, find peers with peerToPeer.lan.isEnabled, or accept "
+        + "connections with listen.tcp.isEnabled"
 }

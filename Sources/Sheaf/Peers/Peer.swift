@@ -87,6 +87,17 @@ public final class Peer: Sendable {
     /// The key that identifies this peer.
     public var key: PeerKey { presence.key }
 
+    /// Where the transports look for peers by themselves; at first, nowhere.
+    ///
+    ///     peer.discovery = .localNetwork
+    ///
+    /// It can be changed at any time. Found peers only become connected if they prove that they
+    /// belong to the database, like those of configured addresses.
+    public var discovery: PeerDiscovery {
+        get { sync.discovery }
+        set { sync.discovery = newValue }
+    }
+
     /// Ends all connections, waits for pending transactions, and closes the store.
     ///
     /// A peer released without `close()` loses no data: its connections and threads end. Its

@@ -14,6 +14,7 @@ public final class PeerSync: Sendable {
         var tally = SubscriptionTally()
         var isActive = false
         var isShutDown = false
+        var discovery = PeerDiscovery.off
         var count: UInt64 = 0
     }
 
@@ -75,6 +76,18 @@ public final class PeerSync: Sendable {
         unreachable.removeAll()
         loop.post(.unreachableChanged)
         registry.recordSyncing(false)
+    }
+
+    /// Where the transports look for peers.
+    var discovery: PeerDiscovery {
+        get { state.withLock(\.discovery) }
+        set {
+            // Under the lock, so that all transports end with the same value.
+            state.withLock { state in
+                state.discovery = newValue
+                for transport in transports { transport.setDiscovery(newValue) }
+            }
+        }
     }
 
     /// Whether the transports are started.

@@ -12,12 +12,40 @@ struct Dialer {
         case content(key: PeerKey)
     }
 
+    /// What the dialer connects to.
+    enum Target {
+        case address(NetworkAddress)
+        /// A peer on the local network; its addresses may change.
+        case discovered(DiscoveredPeer)
+
+        /// The address for reports; that of a discovered peer is its first one.
+        var text: String {
+            switch self {
+            case .address(let address): address.description
+            case .discovered(let peer): peer.sockets.first?.description ?? ""
+            }
+        }
+    }
+
     let identifier: UInt64
-    let address: NetworkAddress
+    var target: Target
     var phase: Phase
     var backoff: Backoff
     /// The key of the peer last reached at this address.
     var knownKey: PeerKey?
     /// The reason of the last failure.
     var lastFailure: String?
+
+    /// The name of a discovered peer; nil for other targets.
+    var name: AnnouncedName? {
+        if case .discovered(let peer) = target { return peer.name }
+        return nil
+    }
+}
+
+extension DiscoveredPeer {
+    /// The addresses as the system needs them.
+    var sockets: [SocketAddress] {
+        addresses.map { SocketAddress($0.address, port: $0.port, interface: $0.interface) }
+    }
 }

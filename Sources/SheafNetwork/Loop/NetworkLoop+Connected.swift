@@ -190,7 +190,7 @@ extension NetworkLoop {
             }
             entries.append(
                 ConnectionStates.Entry(
-                    address: dialer.address.description, isOutgoing: true, state: state))
+                    address: dialer.target.text, isOutgoing: true, state: state))
         }
         for channel in channels.values.sorted(by: { $0.identifier < $1.identifier }) {
             guard let key = channel.talkingKey else { continue }

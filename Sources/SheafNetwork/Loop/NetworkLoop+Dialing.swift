@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafStorage
 import SheafSystem
 import SheafTransport
@@ -6,17 +7,28 @@ import SheafTransport
 extension NetworkLoop {
     /// Starts keeping a connection to an address.
     func add(_ address: NetworkAddress) {
-        guard !dialers.values.contains(where: { $0.address == address }) else { return }
+        guard dialer(to: address) == nil else { return }
+        add(.address(address), at: now)
+    }
+
+    /// Starts keeping a connection to a target, from a time on.
+    func add(_ target: Dialer.Target, at time: UInt64) {
         let identifier = newIdentifier()
         dialers[identifier] = Dialer(
-            identifier: identifier, address: address, phase: .waiting(untilNanoseconds: now),
+            identifier: identifier, target: target, phase: .waiting(untilNanoseconds: time),
             backoff: Backoff(limits))
         areStatesOutdated = true
     }
 
+    private func dialer(to address: NetworkAddress) -> Dialer? {
+        dialers.values.first { dialer in
+            if case .address(address) = dialer.target { true } else { false }
+        }
+    }
+
     /// Closes the connection to an address and stops reconnecting.
     func remove(_ address: NetworkAddress) {
-        guard let dialer = dialers.values.first(where: { $0.address == address }) else { return }
+        guard let dialer = dialer(to: address) else { return }
         dialers[dialer.identifier] = nil
         reportSuccess(dialer)
         areStatesOutdated = true
@@ -34,6 +46,7 @@ extension NetworkLoop {
     func dial(_ identifier: UInt64) {
         guard var dialer = dialers[identifier] else { return }
         areStatesOutdated = true
+        if case .discovered(let peer) = dialer.target { dialer.knownKey = connectedKey(of: peer) }
         if let key = dialer.knownKey, connected[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
@@ -41,11 +54,19 @@ extension NetworkLoop {
         }
         dialer.phase = .resolving
         dialers[identifier] = dialer
-        if let found = try? SocketAddress.all(of: dialer.address, numeric: true) {
-            resolved(identifier, .success(found))
-            return
+        switch dialer.target {
+        case .discovered(let peer): resolved(identifier, .success(peer.sockets))
+        case .address(let address):
+            if let found = try? SocketAddress.all(of: address, numeric: true) {
+                resolved(identifier, .success(found))
+            } else {
+                resolve(address, for: identifier)
+            }
         }
-        let (address, mailbox) = (dialer.address, share.mailbox)
+    }
+
+    private func resolve(_ address: NetworkAddress, for identifier: UInt64) {
+        let mailbox = share.mailbox
         do throws(ThreadRefused) {
             // Resolving may block for long and cannot be canceled, so it has its own thread.
             _ = try Thread(name: "sheaf-resolve") {
@@ -75,7 +96,7 @@ extension NetworkLoop {
                     identifier,
                     NetworkError(
                         .loopback,
-                        "\(dialer.address.quoted) is not on this machine; a transport in "
+                        "\(dialer.target.text.shortened(to: ErrorText.limit)) is not on this machine; a transport in "
                             + "development mode connects to no other machine unless "
                             + "allowsOtherMachines is set"
                     ))
@@ -95,7 +116,9 @@ extension NetworkLoop {
             }
             let socket = try Socket.connecting(to: address)
             let channel = Channel(
-                newIdentifier(), socket, address: dialer.address.description, role: .dialer,
+                newIdentifier(), socket,
+                address: dialer.name == nil ? dialer.target.text : address.description,
+                role: .dialer,
                 dialer: identifier, stage: .connecting, now: now, limits: limits)
             channel.wantsToWrite = true
             channels[channel.identifier] = channel
@@ -152,15 +175,16 @@ extension NetworkLoop {
         dialers[identifier] = dialer
         let wait = waitAgain(identifier)
         let event = PeerTransportEvent.unreachable(
-            address: dialer.address.description, reason: error.description,
+            address: dialer.target.text, reason: error.description,
             nextTryMilliseconds: wait)
         post { $0.report(event) }
+        discoveredPeerFailed(dialer)
     }
 
     /// Reports that a previously unreachable address needs no further attempt.
     func reportSuccess(_ dialer: Dialer) {
         guard dialer.lastFailure != nil else { return }
-        post { $0.report(.attemptsEnded(address: dialer.address.description)) }
+        post { $0.report(.attemptsEnded(address: dialer.target.text)) }
     }
 
     @discardableResult

@@ -33,6 +33,7 @@ final class NetworkLoop {
         let tls: TLSContext
         let listeners: [Socket]
         let peers: [NetworkAddress]
+        let discovery: PeerDiscovery
     }
 
     let setup: Setup
@@ -42,6 +43,11 @@ final class NetworkLoop {
     /// The channel of each connected peer, by its key.
     var connected: [PeerKey: UInt64] = [:]
     var dialers: [UInt64: Dialer] = [:]
+    /// Nil while no peers are looked for on the local network.
+    var discovery: LocalDiscovery?
+    var discoveredPeers = DiscoveredPeers()
+    /// The last reported reason for which discovery has no socket on an interface.
+    var discoveryFailure: String?
     private var lastIdentifier: UInt64 = 0
     private var isStopping = false
     private var reports: ReportGate
@@ -80,9 +86,11 @@ final class NetworkLoop {
             post { $0.report(.listening(address: address.description)) }
         }
         for peer in setup.peers { add(peer) }
+        setDiscovery(setup.discovery)
         while !isStopping {
             for letter in share.mailbox.drain() { read(letter) }
             guard !isStopping else { break }
+            advanceDiscovery()
             handleClockChange()
             if areStatesOutdated { publishConnectionStates() }
             wait()
@@ -117,6 +125,7 @@ final class NetworkLoop {
         case .add(let address): add(address)
         case .remove(let address): remove(address)
         case .resolved(let dialer, let result): resolved(dialer, result)
+        case .discover(let discovery): setDiscovery(discovery)
         case .clockAdvanced: break
         case .stop: isStopping = true
         }
@@ -138,6 +147,7 @@ final class NetworkLoop {
                 writing: channel.wantsToWrite)
             if channel.isUnfinished { timeout = 0 }
         }
+        discovery?.prepare(&poller)
         timeout = min(timeout, millisecondsToNextDeadline())
         if timeout == 0 || share.mailbox.beginWaiting() {
             poller.wait(milliseconds: Int(timeout))
@@ -153,12 +163,14 @@ final class NetworkLoop {
             guard readable || writable || channel.isUnfinished else { continue }
             serve(channel, writable: writable)
         }
+        discovery?.read(poller, into: incoming, now: now)
         // Existing connections are served before new ones are accepted.
         for (listener, index) in listeners where poller.isReadable(index) { accept(listener) }
     }
 
     private func endAll() {
         share.mailbox.close()
+        discovery?.stop()
         for channel in Array(channels.values) {
             flush(channel)
             end(channel, NetworkError(.stopped, "the transport was stopped"))

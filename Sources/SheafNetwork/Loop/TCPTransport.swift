@@ -17,6 +17,7 @@ public final class TCPTransport: PeerTransport {
     private struct State: Sendable {
         var phase = Phase.idle
         var peers: [NetworkAddress]
+        var discovery = PeerDiscovery.off
     }
 
     private let configuration: NetworkConfiguration
@@ -60,7 +61,7 @@ public final class TCPTransport: PeerTransport {
             let setup = NetworkLoop.Setup(
                 credentials: credentials, limits: configuration.limits, clock: clock,
                 random: random, tls: tls, listeners: try listening.map { try listener(at: $0) },
-                peers: state.peers)
+                peers: state.peers, discovery: state.discovery)
             do throws(ThreadRefused) {
                 let thread = try Thread(name: "sheaf-network") { [weak host] in
                     NetworkLoop(setup, share, host: host).run()
@@ -88,6 +89,15 @@ public final class TCPTransport: PeerTransport {
         thread.join()
         state.withLock { $0.phase = .idle }
         state.broadcast()
+    }
+
+    /// Looks for peers of the database, and announces this one, or ends both.
+    public func setDiscovery(_ discovery: PeerDiscovery) {
+        state.withLock { state in
+            guard state.discovery != discovery else { return }
+            state.discovery = discovery
+            post(.discover(discovery), state)
+        }
     }
 
     /// Keeps a connection to one more address, immediately and after each start.

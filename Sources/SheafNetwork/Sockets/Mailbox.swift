@@ -1,3 +1,4 @@
+import SheafTransport
 import Synchronization
 
 #if canImport(Glibc)
@@ -15,6 +16,7 @@ final class Mailbox: Sendable {
         case flush(connection: UInt64)
         case add(NetworkAddress)
         case remove(NetworkAddress)
+        case discover(PeerDiscovery)
         case resolved(dialer: UInt64, Result<[SocketAddress], NetworkError>)
         /// A simulated clock was advanced.
         case clockAdvanced

@@ -54,6 +54,47 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         self.length = socklen_t(count)
     }
 
+    /// Creates the address of a port; `interface` is the one of a link-local IPv6 address.
+    init(_ address: IPAddress, port: UInt16, interface: UInt32 = 0) {
+        storage = sockaddr_storage()
+        let (bytes, isIPv4) = (address.bytes, address.isIPv4)
+        let family = isIPv4 ? AF_INET : AF_INET6
+        withUnsafeMutableBytes(of: &storage) { raw in
+            if isIPv4 {
+                var ipv4 = sockaddr_in()
+                ipv4.sin_family = sa_family_t(family)
+                ipv4.sin_port = port.bigEndian
+                withUnsafeMutableBytes(of: &ipv4.sin_addr) { $0.copyBytes(from: bytes) }
+                withUnsafeBytes(of: ipv4) { raw.copyMemory(from: $0) }
+            } else {
+                var ipv6 = sockaddr_in6()
+                ipv6.sin6_family = sa_family_t(family)
+                ipv6.sin6_port = port.bigEndian
+                if address.isLinkLocalIPv6 { ipv6.sin6_scope_id = interface }
+                withUnsafeMutableBytes(of: &ipv6.sin6_addr) { $0.copyBytes(from: bytes) }
+                withUnsafeBytes(of: ipv6) { raw.copyMemory(from: $0) }
+            }
+        }
+        length = socklen_t(
+            isIPv4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+        #if canImport(Darwin)
+            storage.ss_len = UInt8(length)
+        #endif
+    }
+
+    /// Creates the address at a pointer of the system; nil if there is none.
+    init?(_ pointer: UnsafePointer<sockaddr>?) {
+        guard let pointer else { return nil }
+        let length =
+            switch Int32(pointer.pointee.sa_family) {
+            case AF_INET: MemoryLayout<sockaddr_in>.size
+            case AF_INET6: MemoryLayout<sockaddr_in6>.size
+            default: 0
+            }
+        guard length > 0 else { return nil }
+        self.init(pointer, socklen_t(length))
+    }
+
     /// Creates the address that a system call fills in; nil if the call fails.
     init?(_ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool) {
         var storage = sockaddr_storage()
@@ -84,6 +125,9 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         return bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
+    /// Whether a listener on this address accepts connections to all addresses of this host.
+    var isWildcard: Bool { hostBytes.allSatisfy { $0 == 0 } }
+
     /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address.
     ///
     /// One host may own all IPv6 addresses with the same first 64 bits.
@@ -91,6 +135,17 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes }
         return Array(isMapped(bytes) ? bytes[12...] : bytes[..<8])
+    }
+
+    /// The address without its port; nil for other families.
+    var ip: IPAddress? { IPAddress(hostBytes) }
+
+    /// The port.
+    var port: UInt16 {
+        withUnsafeBytes(of: storage) { bytes in
+            // The port has the same place in both families.
+            UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+        }
     }
 
     /// Whether an IPv6 address is a mapped IPv4 address.

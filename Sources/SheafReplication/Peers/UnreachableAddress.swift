@@ -66,7 +66,7 @@ package final class UnreachableAddresses: Sendable {
         case .refused(let address, let reason):
             logRefusal(of: address, reason)
             return false
-        case .listening, .connected, .disconnected: return false
+        case .listening, .connected, .disconnected, .discoveryFailed: return false
         }
     }
 

@@ -28,6 +28,10 @@ struct PeerEvents: Sendable {
                 "disconnected",
                 [("peer", key), ("address", remote.address), ("reason", reason)],
                 "disconnected \(key) at \(remote.address): \(reason)")
+        case .discoveryFailed(let reason):
+            write(
+                "discovery failed", [("reason", reason)],
+                "peers on the local network cannot be found: \(reason)")
         case .attemptsEnded: break
         }
     }

@@ -9,17 +9,22 @@ extension Command {
     /// The command `sheaf peer serve`.
     static let peerServe = Command(
         name: "peer serve", summary: "sync a store with other peers until interrupted",
-        operands: ["PATH"], options: [.listen] + Option.peer + [.json],
+        operands: ["PATH"], options: [.listen, .noDiscovery] + Option.peer + [.json],
         details: """
             Creates the store if it does not exist. Without --shared-key or --authority, only peers
             on this machine can connect. Documents are received for --subscribe only, and sent to
             other peers according to their subscriptions and grants.
 
+            With --shared-key or --authority, peers on the local network find each other by
+            multicast DNS, if they listen on an address that others can reach, such as 0.0.0.0:0;
+            the announcements tell others neither the database nor the peer. --no-discovery
+            prevents this; addresses of --connect are used in any case.
+
             A subscription is SELECT * FROM a collection, with optional WHERE, ORDER BY and LIMIT,
             as with dql_restrict_subscriptions = false.
 
-            Prints one line per event: listening, connected, disconnected, refused, unreachable, and
-            conflict if another peer has the same key. Warnings and errors of the store go to
+            Prints one line per event: listening, connected, disconnected, refused, unreachable,
+            discovery failed, and conflict if another peer has the same key. Warnings and errors of the store go to
             standard error, such as the reasons of closed connections and clock differences. SIGINT
             and SIGTERM close the store; the command ends within 2 seconds. Running statements of
             'sheaf peer execute' then fail, and received documents that are not written yet are
@@ -104,6 +109,7 @@ struct PeerRun {
         _ peer: Peer, _ transport: TCPTransport, _ signals: StopSignals
     ) throws(ToolError) -> ExitCode {
         let events = events
+        peer.discovery = setup.discovery
         peer.presence.onTransportEvent { events.writeEvent($0) }
         peer.presence.onKeyConflict { events.record($0) }
         // The options of the command are trusted, so subscriptions are not restricted.

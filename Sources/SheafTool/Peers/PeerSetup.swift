@@ -35,6 +35,9 @@ extension Option {
     ]
     static let database = Option(
         name: "database", value: "ID", summary: "the database id, the same for all peers")
+    static let noDiscovery = Option(
+        name: "no-discovery",
+        summary: "do not look for peers on the local network, nor announce this one")
     static let listen = Option(
         name: "listen", value: "ADDRESS", isRepeatable: true,
         summary: "listen on a numeric address, such as 127.0.0.1:4120; port 0 is any free port")
@@ -47,6 +50,7 @@ struct PeerSetup: Sendable {
     let network: NetworkConfiguration
     let deviceName: String
     let isServer: Bool
+    let discovery: PeerDiscovery
 
     init(_ arguments: Arguments, listens: Bool) throws(ToolError) {
         path = arguments.operands[0]
@@ -55,6 +59,7 @@ struct PeerSetup: Sendable {
         subscriptions = arguments.allValues("subscribe")
         deviceName = arguments.value("name") ?? ""
         isServer = arguments.has("server")
+        discovery = listens && !arguments.has("no-discovery") ? .localNetwork : .off
         let identity = try Self.identity(arguments)
         let keyPair = try asTool { try PeerKeyPair.load(from: keyFile) }
         var network = NetworkConfiguration(

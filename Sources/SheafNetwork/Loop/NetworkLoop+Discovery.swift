@@ -1,0 +1,121 @@
+import SheafTransport
+
+/// Finding peers on the local network.
+extension NetworkLoop {
+    /// Time for which the peer with the greater name leaves it to the other one to connect.
+    private static let patienceNanoseconds: UInt64 = 1_000_000_000
+
+    /// Begins or ends to look for peers, and to announce this one.
+    func setDiscovery(_ discovery: PeerDiscovery) {
+        switch discovery {
+        case .off:
+            discoveredPeers = DiscoveredPeers()
+            for dialer in dialers.values where dialer.name != nil { forget(dialer) }
+            self.discovery?.stop()
+            self.discovery = nil
+        case .localNetwork:
+            guard self.discovery == nil, !setup.credentials.identity.isOnlyLocal else { return }
+            self.discovery = LocalDiscovery(
+                DiscoveryKey(setup.credentials), setup.credentials.publicKey,
+                setup.listeners.compactMap(\.ownAddress), now: now, random: setup.random)
+        }
+    }
+
+    /// Handles what is due in the discovery, and what was found.
+    func advanceDiscovery() {
+        guard let discovery else { return }
+        for effect in discovery.advance(now: now) {
+            switch effect {
+            case .found(let peer): found(peer)
+            case .lost(let name): lost(name)
+            case .send: break
+            }
+        }
+        reportDiscoveryFailure(discovery.failure)
+        connectToDiscoveredPeers()
+    }
+
+    /// Tells each reason once for which discovery has no socket on an interface.
+    private func reportDiscoveryFailure(_ failure: NetworkError?) {
+        guard failure?.description != discoveryFailure else { return }
+        discoveryFailure = failure?.description
+        guard let failure else { return }
+        post { $0.report(.discoveryFailed(reason: failure.description)) }
+    }
+
+    /// Returns the key of the connected peer that announces itself under a name; nil for others.
+    func connectedKey(of peer: DiscoveredPeer) -> PeerKey? {
+        guard let key = discovery?.key else { return nil }
+        return connected.keys.first { key.mark(of: $0, in: peer.name) == peer.mark }
+    }
+
+    private func found(_ peer: DiscoveredPeer) {
+        discoveredPeers.insert(peer, at: setup.random())
+        guard let dialer = dialers.values.first(where: { $0.name == peer.name }) else { return }
+        dialers[dialer.identifier]?.target = .discovered(peer)
+    }
+
+    private func lost(_ name: AnnouncedName) {
+        discoveredPeers.remove(name)
+        if let dialer = dialers.values.first(where: { $0.name == name }) { forget(dialer) }
+    }
+
+    /// Ends the attempts to reach a discovered peer; an open connection stays.
+    private func forget(_ dialer: Dialer) {
+        dialers[dialer.identifier] = nil
+        areStatesOutdated = true
+        reportSuccess(dialer)
+    }
+
+    /// Creates dialers for discovered peers, up to the limit.
+    private func connectToDiscoveredPeers() {
+        var names = Set(dialers.values.compactMap(\.name))
+        for peer in discoveredPeers.inOrder where names.count < limits.discoveredPeers {
+            guard names.insert(peer.name).inserted else { continue }
+            // Otherwise both would connect at once, and close one of the connections.
+            let isSecond = (discovery?.name).map { own in
+                peer.name.bytes.lexicographicallyPrecedes(own.bytes)
+            }
+            add(.discovered(peer), at: isSecond == true ? now + Self.patienceNanoseconds : now)
+        }
+    }
+
+    /// Asks whether a peer that cannot be reached still exists; lets another one have its place.
+    func discoveredPeerFailed(_ dialer: Dialer) {
+        guard let name = dialer.name else { return }
+        discovery?.doubt(name, now: now)
+        guard discoveredPeers.count > limits.discoveredPeers else { return }
+        discoveredPeers.moveToEnd(name)
+        forget(dialer)
+    }
+}
+
+/// The peers found on the local network, in a random order.
+///
+/// Each peer connects to some others only; the random order makes the network of all of them
+/// connected.
+struct DiscoveredPeers {
+    private var peers: [DiscoveredPeer] = []
+
+    var count: Int { peers.count }
+    /// The peers in the order in which they are connected to.
+    var inOrder: [DiscoveredPeer] { peers }
+
+    /// Adds a peer at a random place, or replaces its addresses.
+    mutating func insert(_ peer: DiscoveredPeer, at random: UInt64) {
+        if let index = peers.firstIndex(where: { $0.name == peer.name }) {
+            peers[index] = peer
+        } else {
+            peers.insert(peer, at: Int(random % UInt64(peers.count + 1)))
+        }
+    }
+
+    mutating func remove(_ name: AnnouncedName) {
+        peers.removeAll { $0.name == name }
+    }
+
+    mutating func moveToEnd(_ name: AnnouncedName) {
+        guard let index = peers.firstIndex(where: { $0.name == name }) else { return }
+        peers.append(peers.remove(at: index))
+    }
+}

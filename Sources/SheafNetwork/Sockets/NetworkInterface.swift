@@ -1,0 +1,86 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A network interface that is up, with its addresses.
+struct NetworkInterface: Hashable, Sendable {
+    let index: UInt32
+    let name: String
+    var addresses: [InterfaceAddress]
+
+    /// Returns the interfaces of this host that carry packets to all hosts of a network.
+    static func multicast() -> [NetworkInterface] {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&first) == 0 else { return [] }
+        defer { freeifaddrs(first) }
+        var found: [UInt32: NetworkInterface] = [:]
+        var next = first
+        while let entry = next?.pointee {
+            next = entry.ifa_next
+            let flags = Int32(bitPattern: UInt32(truncatingIfNeeded: entry.ifa_flags))
+            guard flags & required == required, flags & excluded == 0,
+                let address = SocketAddress(UnsafePointer(entry.ifa_addr))?.ip
+            else { continue }
+            let index = if_nametoindex(entry.ifa_name)
+            guard index > 0 else { continue }
+            let mask = SocketAddress(UnsafePointer(entry.ifa_netmask))?.ip?.bytes ?? []
+            let length = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+            found[
+                index,
+                default: NetworkInterface(
+                    index: index, name: String(cString: entry.ifa_name), addresses: [])
+            ].addresses.append(InterfaceAddress(address, prefixLength: length))
+        }
+        return found.values.sorted { $0.index < $1.index }
+    }
+
+    private static let required = Int32(IFF_UP | IFF_RUNNING | IFF_MULTICAST)
+    private static let excluded = Int32(IFF_LOOPBACK | IFF_POINTOPOINT)
+}
+
+/// A descriptor that becomes readable when the interfaces of this host change.
+final class InterfaceChanges: Sendable {
+    let number: Int32
+
+    /// Returns nil if the system does not tell.
+    init?() {
+        #if canImport(Darwin)
+            number = socket(PF_ROUTE, SOCK_RAW, 0)
+            guard number >= 0 else { return nil }
+        #else
+            let (family, raw, route): (Int32, Int32, Int32) = (16, 3, 0)
+            number = socket(family, raw, route)
+            guard number >= 0 else { return nil }
+            // The address of netlink: family, padding, process, and the groups of links and of
+            // the addresses of both families.
+            var address: (UInt16, UInt16, UInt32, UInt32) = (16, 0, 0, 0x111)
+            let length = socklen_t(MemoryLayout.size(ofValue: address))
+            let result = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(number, $0, length)
+                }
+            }
+            guard result == 0 else {
+                close(number)
+                return nil
+            }
+        #endif
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// Discards the messages that have arrived.
+    func drain(into buffer: UnsafeMutableRawBufferPointer) {
+        // Messages that were dropped because there were too many are an error, and then others
+        // follow.
+        while recv(number, buffer.baseAddress, buffer.count, 0) > 0 || errno == ENOBUFS {}
+    }
+}

@@ -1,0 +1,192 @@
+import SheafNetwork
+import SheafTestSupport
+import SheafTransport
+import Testing
+
+/// Peers that find each other on simulated links.
+struct DiscoveryTests {
+    private let key: DiscoveryKey
+    private let seed = UInt64.random(in: 0..<1_000_000_000)
+
+    init() throws {
+        key = try .shared()
+        print("discovery, seed \(seed)")
+    }
+
+    private func links(usesIPv6: Bool = false) -> SimulatedLinks {
+        SimulatedLinks(seed: seed, usesIPv6: usesIPv6)
+    }
+
+    @Test(arguments: [false, true])
+    func `peers find each other within a second, whoever starts first`(usesIPv6: Bool) {
+        let links = links(usesIPv6: usesIPv6)
+        links.add(key, on: [1])
+        links.run(seconds: 10)
+        links.add(key, on: [1])
+        links.run(seconds: 1)
+        links.add(key, on: [1])
+        links.add(key, on: [1])
+        links.run(seconds: 1)
+        for (number, host) in links.hosts.enumerated() {
+            #expect(host.found.count == 3)
+            for peer in host.found.values {
+                let other = links.hosts.firstIndex { $0.machine.name == peer.name }
+                guard let other else { return #expect(Bool(false), "An unknown name was found.") }
+                #expect(other != number)
+                let families = usesIPv6 ? [true, false] : [true]
+                let expected = families.map {
+                    SimulatedLinks.address(other, 1, isIPv4: $0)
+                }
+                #expect(Set(peer.addresses.map(\.address)) == Set(expected))
+                #expect(peer.addresses.allSatisfy { $0.port == 4_120 && $0.interface == 1 })
+                #expect(key.mark(of: links.hosts[other].key, in: peer.name) == peer.mark)
+            }
+        }
+    }
+
+    @Test func `peers of other databases and with other shared keys are not found`() throws {
+        let links = links()
+        for other in [
+            key, try .shared(8), try .shared(database: "bikes"),
+            try DiscoveryKey(
+                Credentials(
+                    NetworkConfiguration(
+                        databaseID: "cars", keyPair: .generate(),
+                        identity: .development(allowsOtherMachines: true)))),
+        ] {
+            links.add(other, on: [1])
+        }
+        links.run(seconds: 60)
+        for host in links.hosts { #expect(host.found.isEmpty) }
+    }
+
+    @Test func `a peer that accepts no connections finds others, and is not found`() {
+        let links = links()
+        links.add(key, on: [1], port: nil)
+        links.add(key, on: [1])
+        links.run(seconds: 1)
+        #expect(links.hosts[0].machine.name == nil)
+        #expect(links.hosts[0].found.count == 1 && links.hosts[1].found.isEmpty)
+    }
+
+    @Test func `peers are found although packets are lost, repeated and reordered`() {
+        let links = links()
+        (links.lost, links.repeated, links.delay) = (30, 20, 300_000_000)
+        for _ in 0..<8 { links.add(key, on: [1]) }
+        links.run(seconds: 60)
+        for host in links.hosts { #expect(host.found.count == 7) }
+    }
+
+    @Test func `a peer with three interfaces keeps the addresses of those that remain`() throws {
+        let links = links()
+        links.add(key, on: [1, 2, 3])
+        links.add(key, on: [1, 2, 3])
+        links.run(seconds: 2)
+        func found() throws -> [IPAddress] {
+            try #require(links.hosts[0].found.values.first).addresses.map(\.address)
+        }
+        func expected(_ segments: [Int]) -> [IPAddress] {
+            segments.map { SimulatedLinks.address(1, $0, isIPv4: true) }
+        }
+        #expect(try found() == expected([1, 2, 3]))
+        links.connect(0, 2, to: nil)
+        links.run(seconds: 1)
+        #expect(try found() == expected([1, 3]))
+        links.connect(0, 1, to: nil)
+        links.connect(0, 3, to: nil)
+        links.run(seconds: 1)
+        #expect(links.hosts[0].found.isEmpty)
+        links.connect(0, 2, to: 2)
+        links.run(seconds: 1)
+        #expect(try found() == expected([2]))
+    }
+
+    @Test func `a peer that stops is lost after a second, and one that crashed when it is doubted`()
+        throws
+    {
+        let links = links()
+        for _ in 0..<3 { links.add(key, on: [1]) }
+        links.run(seconds: 10)
+        links.stop(1, saysGoodbye: true)
+        links.run(seconds: 0.9)
+        #expect(links.hosts[0].found.count == 2)
+        links.run(seconds: 0.2)
+        #expect(links.hosts[0].found.count == 1)
+        links.stop(2, saysGoodbye: false)
+        links.run(seconds: 60)
+        let name = try #require(links.hosts[0].found.keys.first)
+        links.doubt(0, name)
+        links.run(seconds: 9.9)
+        #expect(links.hosts[0].found.count == 1)
+        links.run(seconds: 0.2)
+        #expect(links.hosts[0].found.isEmpty)
+    }
+
+    @Test func `a doubted peer that answers stays`() throws {
+        let links = links()
+        for _ in 0..<2 { links.add(key, on: [1]) }
+        links.run(seconds: 10)
+        let name = try #require(links.hosts[0].found.keys.first)
+        links.doubt(0, name)
+        links.run(seconds: 60)
+        #expect(links.hosts[0].found.count == 1)
+    }
+
+    @Test func `a peer that crashed is forgotten when its time is over`() {
+        let links = links()
+        for _ in 0..<2 { links.add(key, on: [1]) }
+        links.run(seconds: 10)
+        links.stop(1, saysGoodbye: false)
+        links.run(seconds: 4_470)
+        #expect(links.hosts[0].found.count == 1)
+        let before = links.sent.count
+        links.run(seconds: 60)
+        #expect(links.hosts[0].found.isEmpty)
+        #expect(links.sent.count - before <= 1)
+    }
+
+    @Test func `fifty idle peers send at most one packet a second, and keep finding each other`() {
+        let links = links()
+        for _ in 0..<50 { links.add(key, on: [1]) }
+        links.run(seconds: 300)
+        let before = links.sent.count
+        links.run(seconds: 3_600)
+        let count = links.sent.count - before
+        print("fifty idle peers sent \(count) packets in an hour")
+        #expect(count <= 3_600)
+        for number in links.hosts.indices {
+            #expect(links.keysFound(by: number, key).count == 49)
+        }
+    }
+
+    @Test func `names change within the hour, and peers are not lost by it`() {
+        let links = links()
+        for _ in 0..<2 { links.add(key, on: [1]) }
+        links.run(seconds: 10)
+        let first = links.hosts[1].machine.name
+        links.run(seconds: 2_600)
+        #expect(links.hosts[1].machine.name == first)
+        var missing = 0
+        for _ in 0..<1_100 {
+            links.run(seconds: 1)
+            if links.keysFound(by: 0, key).count != 1 { missing += 1 }
+        }
+        #expect(links.hosts[1].machine.name != first)
+        #expect(missing == 0)
+        #expect(links.hosts[0].found.count == 1)
+    }
+
+    @Test func `not more peers are remembered than the limit says`() {
+        let links = links()
+        var limits = DiscoveryMachine.Limits()
+        limits.peers = 5
+        links.add(key, on: [1], limits: limits)
+        for _ in 0..<9 { links.add(key, on: [1]) }
+        links.run(seconds: 10)
+        #expect(links.hosts[0].found.count == 5)
+        #expect(links.hosts[1].found.count == 9)
+        for other in 1..<10 { links.stop(other, saysGoodbye: true) }
+        links.run(seconds: 2)
+        #expect(links.hosts[0].found.isEmpty)
+    }
+}
