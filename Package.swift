@@ -18,6 +18,11 @@ extension Target {
             name: name, path: path, pkgConfig: pkgConfig,
             providers: [.apt([apt]), .brew([brew])])
     }
+
+    /// Creates a library of tests and of their programs.
+    fileprivate static func forTests(_ name: String, _ dependencies: [Dependency]) -> Target {
+        target(name: name, dependencies: dependencies, path: "Tests/\(name)")
+    }
 }
 
 let package = Package(
@@ -176,13 +181,12 @@ let package = Package(
             ]),
 
         // Tests.
-        .target(
-            name: "SheafTestSupport", dependencies: ["SheafBytes", "SheafStorage", "SheafSystem"],
-            path: "Tests/SheafTestSupport"),
-        .target(
-            name: "SheafSimulator",
-            dependencies: ["SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport"],
-            path: "Tests/SheafSimulator"),
+        .forTests("SheafTestSupport", ["SheafBytes", "SheafStorage", "SheafSystem"]),
+        .forTests(
+            "SheafSimulator",
+            [
+                "SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport",
+            ]),
         .executableTarget(
             name: "sheaf-crash",
             dependencies: [
@@ -192,36 +196,31 @@ let package = Package(
             ],
             path: "Tests/sheaf-crash"),
         .testTarget(name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"]),
-        .target(
-            name: "SheafDocumentModel",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
-            path: "Tests/SheafDocumentModel"),
-        .target(
-            name: "SheafDocumentSimulations",
-            dependencies: [
-                "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine",
-                "SheafStorage", "SheafTestSupport",
-            ],
-            path: "Tests/SheafDocumentSimulations"),
-        .target(
-            name: "SheafConformance",
-            dependencies: [
-                "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements",
-                "SheafStorage", "SheafTestSupport",
-            ],
-            path: "Tests/SheafConformance"),
-        .target(
-            name: "SheafQueryModel",
-            dependencies: [
+        .forTests("SheafDocumentModel", ["SheafBytes", "SheafDocument", "SheafTestSupport"]),
+        .forTests(
+            "SheafDocumentSimulations",
+            [
+                "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafStorage",
+                "SheafTestSupport",
+            ]),
+        .forTests(
+            "SheafConformance",
+            [
+                "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements", "SheafStorage",
+                "SheafTestSupport",
+            ]),
+        .forTests(
+            "SheafQueryModel",
+            [
                 "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
                 "SheafReference", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
                 "SheafTestSupport", "SheafText",
-            ],
-            path: "Tests/SheafQueryModel"),
-        .target(
-            name: "SheafIsolation",
-            dependencies: ["SheafDocument", "SheafStatements", "SheafStore", "SheafTestSupport"],
-            path: "Tests/SheafIsolation"),
+            ]),
+        .forTests(
+            "SheafIsolation",
+            [
+                "SheafDocument", "SheafStatements", "SheafStore", "SheafTestSupport",
+            ]),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport"]),
@@ -230,22 +229,19 @@ let package = Package(
             dependencies: [
                 "SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport", "SheafText",
             ]),
-        .target(
-            name: "SheafSyncModel", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"],
-            path: "Tests/SheafSyncModel"),
+        .forTests("SheafSyncModel", ["SheafBytes", "SheafDocument", "SheafSync"]),
         .testTarget(
             name: "SheafSyncTests",
             dependencies: [
                 "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
             ]),
-        .target(
-            name: "SheafMesh",
-            dependencies: [
-                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-                "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
-                "SheafSystem", "SheafTestSupport", "SheafTransport",
-            ],
-            path: "Tests/SheafMesh"),
+        .forTests(
+            "SheafMesh",
+            [
+                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
+                "SheafTestSupport", "SheafTransport",
+            ]),
         .executableTarget(
             name: "sheaf-check",
             dependencies: [
@@ -254,11 +250,13 @@ let package = Package(
                 "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-check"),
+        .forTests("SheafNetworkModel", ["SheafNetwork", "SheafTestSupport", "SheafTransport"]),
         .testTarget(
             name: "SheafNetworkTests",
             dependencies: [
-                "COpenSSL", "Sheaf", "SheafBytes", "SheafEngine", "SheafNetwork", "SheafStatements",
-                "SheafStorage", "SheafSystem", "SheafTestSupport", "sheaf-network",
+                "COpenSSL", "Sheaf", "SheafBytes", "SheafEngine", "SheafNetwork",
+                "SheafNetworkModel", "SheafStatements", "SheafStorage", "SheafSystem",
+                "SheafTestSupport", "SheafTransport", "sheaf-network",
             ]),
         .executableTarget(
             name: "sheaf-network",
@@ -382,7 +380,8 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
 // The fuzzers are linked with libFuzzer, which provides `main`: `Tests/Fuzzing/run` sets the variable.
 if Context.environment["SHEAF_FUZZING"] != nil {
     let models: KeyValuePairs = [
-        "FuzzDocuments": "SheafDocumentModel", "FuzzFrames": "SheafSyncModel",
+        "FuzzDiscovery": "SheafNetworkModel", "FuzzDocuments": "SheafDocumentModel",
+        "FuzzFrames": "SheafSyncModel",
         "FuzzPresence": "SheafSyncModel", "FuzzSessions": "SheafMesh",
         "FuzzStatements": "SheafQuery",
     ]

@@ -15,15 +15,20 @@ package struct DiscoveryKey: Sendable {
 
     /// Derives the key from what all peers of the database know.
     package init(_ credentials: Credentials) {
-        let message = Array("sheaf discovery 1\0".utf8) + credentials.databaseID.bytes
-        let bytes =
+        let database = credentials.databaseID
+        self =
             switch credentials.identity {
-            case .sharedKey(let key): key.secret.withBytes { Self.hash(message, $0) }
+            case .sharedKey(let key): key.secret.withBytes { DiscoveryKey(database, secret: $0) }
             case .authority(let authority, _):
-                authority.bytes.withUnsafeBytes { Self.hash(message, $0) }
-            case .development: Self.hash(message, UnsafeRawBufferPointer(start: nil, count: 0))
+                authority.bytes.withUnsafeBytes { DiscoveryKey(database, secret: $0) }
+            case .development:
+                DiscoveryKey(database, secret: UnsafeRawBufferPointer(start: nil, count: 0))
             }
-        secret = Secret(bytes)
+    }
+
+    /// Derives the key of a database from a secret, which may be empty.
+    package init(_ database: DatabaseID, secret: UnsafeRawBufferPointer) {
+        self.secret = Secret(Self.hash(Array("sheaf discovery 1\0".utf8) + database.bytes, secret))
     }
 
     /// Returns the proof that belongs to an announced name.

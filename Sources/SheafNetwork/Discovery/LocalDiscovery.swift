@@ -21,6 +21,9 @@ final class LocalDiscovery {
     private var sockets: [DiscoveryLink: MulticastSocket] = [:]
     private let changes = InterfaceChanges()
     private var nextScan: UInt64
+    /// The addresses of this host that have been removed since the last call of `advance`.
+    private(set) var removed: Set<IPAddress> = []
+    private var own: Set<IPAddress> = []
     /// The reason why the last socket could not be opened.
     private(set) var failure: NetworkError?
     private var polled: [(link: DiscoveryLink, index: Int)] = []
@@ -74,6 +77,7 @@ final class LocalDiscovery {
 
     /// Handles what is due; returns the peers that were found and lost, in order.
     func advance(now: UInt64) -> [DiscoveryMachine.Effect] {
+        removed = []
         if nextScan <= now { scan(now) }
         machine.advance(now: now)
         return perform()
@@ -128,6 +132,9 @@ final class LocalDiscovery {
                 }
             }
         }
+        let before = own
+        own = Set(links.values.flatMap { $0.own.map(\.address) })
+        removed = before.subtracting(own)
         sockets = sockets.filter { links[$0.key] != nil }
         machine.setLinks(links, now: now)
     }

@@ -31,8 +31,20 @@ extension NetworkLoop {
             case .send: break
             }
         }
+        endConnections(from: discovery.removed)
         reportDiscoveryFailure(discovery.failure)
         connectToDiscoveredPeers()
+    }
+
+    /// Ends connections whose own address is gone, instead of waiting until they are silent.
+    private func endConnections(from removed: Set<IPAddress>) {
+        guard !removed.isEmpty else { return }
+        for channel in Array(channels.values) {
+            guard let address = channel.socket.ownAddress?.ip, removed.contains(address) else {
+                continue
+            }
+            end(channel, NetworkError(.cut, "the network interface of the connection is gone"))
+        }
     }
 
     /// Tells each reason once for which discovery has no socket on an interface.

@@ -118,8 +118,8 @@ extension NetworkLoop {
     ) {
         if let other = connected[key].flatMap({ channels[$0] }) {
             let isKept = DuplicateConnections.isNewKept(
-                oldRole: other.role, newRole: channel.role,
-                ownKey: setup.credentials.publicKey, remoteKey: key)
+                oldRole: other.role, oldNanoseconds: now - (other.connectedNanoseconds ?? now),
+                newRole: channel.role, ownKey: setup.credentials.publicKey, remoteKey: key)
             let error = NetworkError(.duplicate, "another connection to the same peer is kept")
             guard isKept else {
                 refuse(channel, error)

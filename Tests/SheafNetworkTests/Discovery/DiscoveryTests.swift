@@ -1,4 +1,5 @@
 import SheafNetwork
+import SheafNetworkModel
 import SheafTestSupport
 import SheafTransport
 import Testing

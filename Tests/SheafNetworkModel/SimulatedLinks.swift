@@ -1,31 +1,31 @@
-import SheafNetwork
+package import SheafNetwork
 import SheafTestSupport
-import SheafTransport
+package import SheafTransport
 import Synchronization
 
 /// Hosts on simulated network links, with a simulated clock.
-final class SimulatedLinks {
+package final class SimulatedLinks {
     /// A host with one interface on each of its segments.
-    struct Host {
-        let key: PeerKey
-        var machine: DiscoveryMachine
+    package struct Host {
+        package let key: PeerKey
+        package var machine: DiscoveryMachine
         /// The segments of the links, by interface.
-        var segments: [UInt32: Int] = [:]
-        var found: [AnnouncedName: DiscoveredPeer] = [:]
+        package var segments: [UInt32: Int] = [:]
+        package var found: [AnnouncedName: DiscoveredPeer] = [:]
         /// When each name was first found.
-        var times: [AnnouncedName: UInt64] = [:]
-        var isRunning = true
+        package var times: [AnnouncedName: UInt64] = [:]
+        package var isRunning = true
     }
 
     /// A packet that was sent.
-    struct Sent {
-        let time: UInt64
-        let host: Int?
-        let bytes: [UInt8]
-        let receiver: PacketSource?
-        let segment: Int
+    package struct Sent {
+        package let time: UInt64
+        package let host: Int?
+        package let bytes: [UInt8]
+        package let receiver: PacketSource?
+        package let segment: Int
 
-        var message: DNSMessage {
+        package var message: DNSMessage {
             // A machine sends only valid packets.
             bytes.withUnsafeBytes { try? DNSMessage($0) } ?? DNSMessage()
         }
@@ -38,20 +38,20 @@ final class SimulatedLinks {
         let isIPv4: Bool
     }
 
-    static let second: UInt64 = 1_000_000_000
+    package static let second: UInt64 = 1_000_000_000
 
-    private(set) var hosts: [Host] = []
-    private(set) var sent: [Sent] = []
-    private(set) var now: UInt64 = 1
+    package private(set) var hosts: [Host] = []
+    package private(set) var sent: [Sent] = []
+    package private(set) var now: UInt64 = 1
     private var deliveries: [Delivery] = []
     private var random: SeededRandom
     /// Percentages of packets that are lost, and that arrive twice.
-    var (lost, repeated) = (0, 0)
+    package var (lost, repeated) = (0, 0)
     /// Maximum time until a packet arrives.
-    var delay: UInt64 = 1_000_000
-    let usesIPv6: Bool
+    package var delay: UInt64 = 1_000_000
+    package let usesIPv6: Bool
 
-    init(seed: UInt64, usesIPv6: Bool = false) {
+    package init(seed: UInt64, usesIPv6: Bool = false) {
         random = SeededRandom(seed: seed, "links")
         self.usesIPv6 = usesIPv6
     }
@@ -60,7 +60,7 @@ final class SimulatedLinks {
 
     /// Adds a host with an interface on each segment; returns its number.
     @discardableResult
-    func add(
+    package func add(
         _ key: DiscoveryKey, on segments: [Int], port: UInt16? = 4_120,
         limits: DiscoveryMachine.Limits = DiscoveryMachine.Limits()
     ) -> Int {
@@ -80,7 +80,7 @@ final class SimulatedLinks {
     }
 
     /// Connects an interface of a host to a segment, or disconnects it.
-    func connect(_ host: Int, _ interface: UInt32, to segment: Int?) {
+    package func connect(_ host: Int, _ interface: UInt32, to segment: Int?) {
         hosts[host].segments[interface] = segment
         updateLinks(host)
     }
@@ -102,7 +102,7 @@ final class SimulatedLinks {
     }
 
     /// Stops a host, with or without a word to the others.
-    func stop(_ host: Int, saysGoodbye: Bool) {
+    package func stop(_ host: Int, saysGoodbye: Bool) {
         if saysGoodbye {
             hosts[host].machine.stop()
             perform(host)
@@ -110,20 +110,20 @@ final class SimulatedLinks {
         hosts[host].isRunning = false
     }
 
-    func doubt(_ host: Int, _ name: AnnouncedName) {
+    package func doubt(_ host: Int, _ name: AnnouncedName) {
         hosts[host].machine.doubt(name, now: now)
         perform(host)
     }
 
     /// The address of a host on a segment.
-    static func address(_ host: Int, _ segment: Int, isIPv4: Bool) -> IPAddress {
+    package static func address(_ host: Int, _ segment: Int, isIPv4: Bool) -> IPAddress {
         let low = [UInt8(segment), UInt8((host + 1) >> 8), UInt8(truncatingIfNeeded: host + 1)]
         return IPAddress(unchecked: isIPv4
             ? [10] + low : [0xFE, 0x80] + [UInt8](repeating: 0, count: 11) + low)
     }
 
     /// The keys of the hosts that a host has found now, without repetitions.
-    func keysFound(by host: Int, _ key: DiscoveryKey) -> Set<PeerKey> {
+    package func keysFound(by host: Int, _ key: DiscoveryKey) -> Set<PeerKey> {
         Set(
             hosts[host].found.values.flatMap { peer in
                 hosts.map(\.key).filter { key.mark(of: $0, in: peer.name) == peer.mark }
@@ -133,7 +133,7 @@ final class SimulatedLinks {
     // MARK: Time and packets
 
     /// Sends a packet as somebody who is no host; `receivers` are all hosts of the segment.
-    func inject(
+    package func inject(
         _ bytes: [UInt8], on segment: Int, from source: PacketSource
     ) {
         deliver(
@@ -142,7 +142,7 @@ final class SimulatedLinks {
     }
 
     /// Lets time pass.
-    func run(seconds: Double) {
+    package func run(seconds: Double) {
         let end = now + UInt64(seconds * Double(Self.second))
         while let next = next(), next <= end {
             now = max(now, next)
@@ -217,19 +217,19 @@ final class SimulatedLinks {
 }
 
 /// Random numbers of one host.
-private final class RandomSource: Sendable {
+final class RandomSource: Sendable {
     private let state: Mutex<SeededRandom>
 
-    init(_ seed: UInt64) {
+    package init(_ seed: UInt64) {
         state = Mutex(SeededRandom(seed: seed, "host"))
     }
 
-    func next() -> UInt64 { state.withLock { $0.next() } }
+    package func next() -> UInt64 { state.withLock { $0.next() } }
 }
 
 extension DiscoveryKey {
     /// The key of a database with a shared key.
-    static func shared(_ byte: UInt8 = 7, database: DatabaseID = "cars") throws -> DiscoveryKey {
+    package static func shared(_ byte: UInt8 = 7, database: DatabaseID = "cars") throws -> DiscoveryKey {
         try DiscoveryKey(
             Credentials(
                 NetworkConfiguration(

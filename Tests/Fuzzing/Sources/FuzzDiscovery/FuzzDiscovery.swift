@@ -1,0 +1,9 @@
+import SheafNetworkModel
+
+/// Runs the discovery probe on an input of libFuzzer.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = UnsafeRawBufferPointer(start: start, count: count)
+    if let breach = DiscoveryProbe.read(bytes) { fatalError(breach) }
+    return 0
+}
