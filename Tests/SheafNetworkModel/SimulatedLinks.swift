@@ -11,6 +11,8 @@ package final class SimulatedLinks {
         package var machine: DiscoveryMachine
         /// The segments of the links, by interface.
         package var segments: [UInt32: Int] = [:]
+        /// The interfaces that carry no packets.
+        package var silent: Set<UInt32> = []
         package var found: [AnnouncedName: DiscoveredPeer] = [:]
         /// When each name was first found.
         package var times: [AnnouncedName: UInt64] = [:]
@@ -85,6 +87,16 @@ package final class SimulatedLinks {
         updateLinks(host)
     }
 
+    /// Lets an interface carry packets, or not.
+    package func setRunning(_ host: Int, _ interface: UInt32, _ isRunning: Bool) {
+        if isRunning {
+            hosts[host].silent.remove(interface)
+        } else {
+            hosts[host].silent.insert(interface)
+        }
+        updateLinks(host)
+    }
+
     private func updateLinks(_ host: Int) {
         var links: [DiscoveryLink: LinkAddresses] = [:]
         for (interface, segment) in hosts[host].segments {
@@ -92,7 +104,7 @@ package final class SimulatedLinks {
                 + (usesIPv6 ? [Self.address(host, segment, isIPv4: false)] : [])
             let addresses = LinkAddresses(
                 own: own.map { InterfaceAddress($0, prefixLength: $0.isIPv4 ? 16 : 64) },
-                announced: own)
+                announced: own, isRunning: !hosts[host].silent.contains(interface))
             for isIPv4 in usesIPv6 ? [true, false] : [true] {
                 links[DiscoveryLink(interface: interface, isIPv4: isIPv4)] = addresses
             }
@@ -172,7 +184,7 @@ package final class SimulatedLinks {
         let packet = delivery.packet
         for host in hosts.indices where hosts[host].isRunning {
             for (interface, segment) in hosts[host].segments.sorted(by: { $0.key < $1.key })
-            where segment == packet.segment {
+            where segment == packet.segment && !hosts[host].silent.contains(interface) {
                 if let receiver = packet.receiver {
                     let own = Self.address(host, segment, isIPv4: delivery.isIPv4)
                     guard receiver.address == own else { continue }
@@ -190,7 +202,9 @@ package final class SimulatedLinks {
         for effect in hosts[host].machine.takeEffects() {
             switch effect {
             case .send(let bytes, let link, let receiver):
-                guard let segment = hosts[host].segments[link.interface] else { continue }
+                guard let segment = hosts[host].segments[link.interface],
+                    !hosts[host].silent.contains(link.interface)
+                else { continue }
                 let packet = Sent(
                     time: now, host: host, bytes: bytes, receiver: receiver, segment: segment)
                 sent.append(packet)

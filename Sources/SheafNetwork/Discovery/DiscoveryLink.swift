@@ -20,10 +20,13 @@ package struct LinkAddresses: Hashable, Sendable {
     package var own: [InterfaceAddress]
     /// The own addresses at which this peer accepts connections; it announces no others.
     package var announced: [IPAddress]
+    /// Whether packets are carried; the system notices it later than that it may send them.
+    package var isRunning: Bool
 
-    package init(own: [InterfaceAddress], announced: [IPAddress]) {
+    package init(own: [InterfaceAddress], announced: [IPAddress], isRunning: Bool = true) {
         self.own = own
         self.announced = announced
+        self.isRunning = isRunning
     }
 
     /// Whether an address is reached on this link without a router.

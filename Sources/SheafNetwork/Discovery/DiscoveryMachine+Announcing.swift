@@ -28,11 +28,11 @@ extension DiscoveryMachine {
         }
     }
 
-    /// Takes the records back on all links where they were announced.
+    /// Takes the records back on all links where they were sent.
     mutating func sayGoodbye() {
         guard let own else { return }
         for link in links.keys.sorted(by: DiscoveryLink.isBefore) {
-            guard let state = links[link], state.isAnswering else { continue }
+            guard let state = links[link], state.isKnown else { continue }
             var goodbye = DNSMessage()
             goodbye.isResponse = true
             goodbye.answers = own.records(state.addresses.announced).map { record in

@@ -81,9 +81,7 @@ extension DiscoveryMachine {
     /// Asks for all peers, if it is time.
     mutating func ask(on link: DiscoveryLink, _ now: UInt64) {
         guard let state = links[link], state.nextQuestion <= now else { return }
-        links[link]?.nextQuestion = now + state.questionPeriod
-        links[link]?.questionPeriod =
-            min(state.questionPeriod * 3, DiscoveryTimes.longestQuestion)
+        scheduleQuestion(on: link, now)
         // Known answers that do not fit into one packet follow in further ones (section 7.2).
         var known = knownAnswers(on: link, now)[...]
         var query = DNSMessage()
@@ -108,19 +106,29 @@ extension DiscoveryMachine {
         }
     }
 
-    /// Saves the own question after somebody else has asked it (section 7.3).
+    /// Saves the own question after somebody else has asked it: all hosts hear the answers.
     mutating func noteQuestion(
         _ query: DNSMessage, on link: DiscoveryLink, from source: PacketSource, _ now: UInt64
     ) {
         let question = DNSQuestion(OwnAnnouncement.service, DNSType.pointer)
-        guard let state = links[link], source.port == MulticastDNS.port, !query.isTruncated,
+        guard let state = links[link], source.port == MulticastDNS.port,
             // The first questions are this peer's own, whatever others send.
-            state.questionPeriod > 9 * DiscoveryTimes.second,
-            state.nextQuestion < now + DiscoveryTimes.second, query.questions.contains(question)
+            state.questionPeriod >= DiscoveryTimes.savedQuestion,
+            query.questions.contains(question)
         else { return }
         let known = Set(knownAnswers(on: link, now).map(\.contents))
         guard query.answers.allSatisfy({ known.contains($0.contents) }) else { return }
-        links[link]?.nextQuestion = now + state.questionPeriod
+        scheduleQuestion(on: link, now)
+    }
+
+    private mutating func scheduleQuestion(on link: DiscoveryLink, _ now: UInt64) {
+        guard var state = links[link] else { return }
+        // Hosts that have started together do not ask together forever.
+        let period = state.questionPeriod
+        state.nextQuestion =
+            now + period + (period < DiscoveryTimes.savedQuestion ? 0 : draw(0...period / 4))
+        state.questionPeriod = min(period * 3, DiscoveryTimes.longestQuestion)
+        links[link] = state
     }
 
     /// Asks for the records of a peer of which only the name is known.

@@ -82,6 +82,9 @@ package struct DiscoveryMachine {
             guard state.addresses != addresses else { continue }
             state.addresses = addresses
             state.sent = [:]
+            // It may be another network, with other peers.
+            state.nextQuestion = now + draw(DiscoveryTimes.firstQuestion)
+            state.questionPeriod = DiscoveryTimes.question
             switch state.startup {
             case _ where addresses.announced.isEmpty: state.startup = nil
             case nil: state.startup = firstStep(addresses, now)
@@ -90,7 +93,20 @@ package struct DiscoveryMachine {
             case .announcing, .done: state.startup = .announcing(0, next: now)
             }
             links[link] = state
+            for name in Array(peers.keys) { keepReachable(name, link, addresses) }
         }
+    }
+
+    /// Removes the addresses of a peer that a link does not reach any more.
+    private mutating func keepReachable(
+        _ name: AnnouncedName, _ link: DiscoveryLink, _ own: LinkAddresses
+    ) {
+        guard let entry = peers[name]?.entries[link] else { return }
+        peers[name]?.entries[link]?.addresses = entry.addresses.filter(own.reaches)
+        guard peers[name]?.entries[link]?.addresses.isEmpty == false else {
+            return removeEntry(name, link)
+        }
+        report(name)
     }
 
     /// Handles a packet of anybody on a link.

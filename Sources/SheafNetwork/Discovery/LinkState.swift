@@ -53,6 +53,12 @@ struct LinkState {
         }
     }
 
+    /// Whether other peers may know the name, which they also learn from probes.
+    var isKnown: Bool {
+        if case .probing(0, _)? = startup { return false }
+        return startup != nil
+    }
+
     var deadline: UInt64 {
         [startup?.next, resolving, pending?.due].compactMap(\.self).reduce(nextQuestion, min)
     }
@@ -79,7 +85,7 @@ struct Echoes {
 /// A peer that has announced itself, on each link where it has.
 struct KnownPeer {
     struct Entry {
-        let addresses: [IPAddress]
+        var addresses: [IPAddress]
         let port: UInt16
         let received: UInt64
         var expires: UInt64

@@ -114,7 +114,8 @@ final class LocalDiscovery {
         for interface in NetworkInterface.multicast() {
             let addresses = LinkAddresses(
                 own: interface.addresses,
-                announced: interface.addresses.map(\.address).filter(isAnnounced))
+                announced: interface.addresses.map(\.address).filter(isAnnounced),
+                isRunning: interface.isRunning)
             for isIPv4 in [true, false]
             where interface.addresses.contains(where: { $0.address.isIPv4 == isIPv4 }) {
                 let link = DiscoveryLink(interface: interface.index, isIPv4: isIPv4)

@@ -3,7 +3,7 @@ package import SheafTransport
 /// The choice between two connections to the same peer; both ends make the same choice.
 package enum DuplicateConnections {
     /// Age from which an older connection cannot have been opened at the same time.
-    package static let agedNanoseconds: UInt64 = 10_000_000_000
+    package static let agedNanoseconds: UInt64 = 3_000_000_000
 
     /// Whether the newer connection replaces the older one.
     ///

@@ -3,14 +3,14 @@ import SheafTransport
 /// Finding peers on the local network.
 extension NetworkLoop {
     /// Time for which the peer with the greater name leaves it to the other one to connect.
-    private static let patienceNanoseconds: UInt64 = 1_000_000_000
+    private static let patienceNanoseconds: UInt64 = 300_000_000
 
     /// Begins or ends to look for peers, and to announce this one.
     func setDiscovery(_ discovery: PeerDiscovery) {
         switch discovery {
         case .off:
             discoveredPeers = DiscoveredPeers()
-            for dialer in dialers.values where dialer.name != nil { forget(dialer) }
+                for dialer in Array(dialers.values) where dialer.name != nil { forget(dialer) }
             self.discovery?.stop()
             self.discovery = nil
         case .localNetwork:

@@ -9,7 +9,8 @@
 /// A network interface that is up, with its addresses.
 struct NetworkInterface: Hashable, Sendable {
     let index: UInt32
-    let name: String
+    /// Whether it has a connection.
+    let isRunning: Bool
     var addresses: [InterfaceAddress]
 
     /// Returns the interfaces of this host that carry packets to all hosts of a network.
@@ -32,13 +33,13 @@ struct NetworkInterface: Hashable, Sendable {
             found[
                 index,
                 default: NetworkInterface(
-                    index: index, name: String(cString: entry.ifa_name), addresses: [])
+                    index: index, isRunning: flags & Int32(IFF_RUNNING) != 0, addresses: [])
             ].addresses.append(InterfaceAddress(address, prefixLength: length))
         }
         return found.values.sorted { $0.index < $1.index }
     }
 
-    private static let required = Int32(IFF_UP | IFF_RUNNING | IFF_MULTICAST)
+    private static let required = Int32(IFF_UP | IFF_MULTICAST)
     private static let excluded = Int32(IFF_LOOPBACK | IFF_POINTOPOINT)
 }
 
