@@ -261,7 +261,8 @@ let package = Package(
         .executableTarget(
             name: "sheaf-network",
             dependencies: [
-                "Sheaf", "SheafNetwork", "SheafStorage", "SheafSystem", "SheafTestSupport",
+                "Sheaf", "SheafNetwork", "SheafNetworkModel", "SheafStorage", "SheafSystem",
+                "SheafTestSupport",
             ],
             path: "Tests/sheaf-network"),
         .testTarget(

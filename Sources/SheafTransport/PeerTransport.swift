@@ -24,7 +24,7 @@ public enum PeerDiscovery: Sendable, Hashable {
     case off
     /// On the networks of this machine's interfaces, by multicast DNS.
     ///
-    /// Announcements tell others neither the database nor the peer.
+    /// Announcements reveal neither the database nor the peer.
     case localNetwork
 }
 

@@ -134,7 +134,8 @@ import Testing
         for part in [
             "warning: the site id 7 has no effect", "info: the license token has no effect",
             "warning: peerToPeer.bluetoothLE has no effect",
-            "warning: peerToPeer.awdl has no effect", "warning: any peer that knows the database id",
+            "warning: peerToPeer.awdl has no effect",
+            "warning: any peer that knows the database id",
         ] {
             #expect(logged.contains { $0.hasPrefix(part) }, "\(part)")
         }

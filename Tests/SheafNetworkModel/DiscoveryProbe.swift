@@ -28,7 +28,8 @@ public enum DiscoveryProbe {
         let peer = PeerKey(unchecked: [UInt8](repeating: 3, count: 32))
         var state = State(
             machine: DiscoveryMachine(
-                key, peer, port: 4_120, limits: limits, now: 1_000_000_000, random: { source.next() }))
+                key, peer, port: 4_120, limits: limits, now: 1_000_000_000,
+                random: { source.next() }))
         connect([1, 2], &state)
         var rest = bytes[...]
         while let kind = rest.popFirst() {
@@ -41,7 +42,8 @@ public enum DiscoveryProbe {
                 let isIPv4 = kind & 2 == 0
                 let address = IPAddress(
                     unchecked: isIPv4
-                        ? [10, 1, 0, kind] : [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [kind])
+                        ? [10, 1, 0, kind]
+                        : [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [kind])
                 state.machine.receive(
                     packet, on: DiscoveryLink(interface: 1 + UInt32(kind & 1), isIPv4: isIPv4),
                     from: PacketSource(address, port: kind & 4 == 0 ? 5_353 : 40_000),
@@ -94,7 +96,9 @@ public enum DiscoveryProbe {
                 let message = bytes.withUnsafeBytes { try? DNSMessage($0) }
                 guard let message, message.bytes == bytes else { return "a malformed packet" }
                 // That of a simple resolver repeats its questions.
-                if bytes.count > 1_440, receiver == nil { return "a packet of \(bytes.count) bytes" }
+                if bytes.count > 1_440, receiver == nil {
+                    return "a packet of \(bytes.count) bytes"
+                }
             case .found(let peer):
                 state.found.insert(peer.name)
                 guard state.found.count <= limits.peers else { return "too many peers" }

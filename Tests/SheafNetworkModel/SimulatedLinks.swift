@@ -67,7 +67,8 @@ package final class SimulatedLinks {
         limits: DiscoveryMachine.Limits = DiscoveryMachine.Limits()
     ) -> Int {
         let number = hosts.count
-        let peer = PeerKey(unchecked: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
+        let peer = PeerKey(
+            unchecked: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
         let source = RandomSource(random.next())
         hosts.append(
             Host(
@@ -100,7 +101,8 @@ package final class SimulatedLinks {
     private func updateLinks(_ host: Int) {
         var links: [DiscoveryLink: LinkAddresses] = [:]
         for (interface, segment) in hosts[host].segments {
-            let own = [Self.address(host, segment, isIPv4: true)]
+            let own =
+                [Self.address(host, segment, isIPv4: true)]
                 + (usesIPv6 ? [Self.address(host, segment, isIPv4: false)] : [])
             let addresses = LinkAddresses(
                 own: own.map { InterfaceAddress($0, prefixLength: $0.isIPv4 ? 16 : 64) },
@@ -130,8 +132,9 @@ package final class SimulatedLinks {
     /// The address of a host on a segment.
     package static func address(_ host: Int, _ segment: Int, isIPv4: Bool) -> IPAddress {
         let low = [UInt8(segment), UInt8((host + 1) >> 8), UInt8(truncatingIfNeeded: host + 1)]
-        return IPAddress(unchecked: isIPv4
-            ? [10] + low : [0xFE, 0x80] + [UInt8](repeating: 0, count: 11) + low)
+        return IPAddress(
+            unchecked: isIPv4
+                ? [10] + low : [0xFE, 0x80] + [UInt8](repeating: 0, count: 11) + low)
     }
 
     /// The keys of the hosts that a host has found now, without repetitions.
@@ -144,7 +147,7 @@ package final class SimulatedLinks {
 
     // MARK: Time and packets
 
-    /// Sends a packet as somebody who is no host; `receivers` are all hosts of the segment.
+    /// Sends a packet as a sender that is no host; `receivers` are all hosts of the segment.
     package func inject(
         _ bytes: [UInt8], on segment: Int, from source: PacketSource
     ) {
@@ -243,7 +246,9 @@ final class RandomSource: Sendable {
 
 extension DiscoveryKey {
     /// The key of a database with a shared key.
-    package static func shared(_ byte: UInt8 = 7, database: DatabaseID = "cars") throws -> DiscoveryKey {
+    package static func shared(_ byte: UInt8 = 7, database: DatabaseID = "cars") throws
+        -> DiscoveryKey
+    {
         try DiscoveryKey(
             Credentials(
                 NetworkConfiguration(

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafNetwork
+import SheafNetworkModel
 import SheafStorage
 import SheafSystem
 import SheafTestSupport
@@ -25,9 +26,11 @@ enum NetworkCommand {
             case "stops": try stops(rounds: Int(arguments.dropFirst().first ?? "") ?? 20)
             case "file":
                 try await passFile(megabytes: Int(arguments.dropFirst().first ?? "") ?? 100)
+            case "idle": try idle(Int(arguments.dropFirst().first ?? "") ?? 50)
             default:
                 print(
-                    "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES")
+                    "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
+                        + "| idle PEERS")
                 exit(2)
             }
         } catch {
@@ -41,6 +44,17 @@ enum NetworkCommand {
             databaseID: databaseID, keyPair: try .generate(), identity: .development())
         configuration.peers = peers
         return try TCPTransport(configuration)
+    }
+
+    /// Counts the packets of idle peers in a simulated hour, at most one in a second.
+    private static func idle(_ count: Int) throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        let idle = try IdlePeers(count, seed: seed)
+        let greatest = idle.packetsPerMinute.max() ?? 0
+        print(
+            "seed \(seed): \(count) idle peers sent \(idle.packetsPerMinute.reduce(0, +)) packets in "
+                + "an hour, \(greatest) in a minute, and found \(idle.found.sorted())")
+        if greatest > 60 || idle.found != [count - 1] { exit(1) }
     }
 
     /// Listens until the first connection ends; prints the address, received bytes and memory use.

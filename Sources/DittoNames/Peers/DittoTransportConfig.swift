@@ -1,6 +1,6 @@
 public import Foundation
+import Sheaf
 import SheafBytes
-import SheafTransport
 
 /// The addresses over which peers connect over TCP, and their discovery on the local network.
 ///
@@ -12,8 +12,8 @@ import SheafTransport
 ///     }
 ///
 /// Of `peerToPeer`, only `lan` has an effect; starting sync logs a warning for the others. A web
-/// socket or a sync group makes the start fail. Without an address, `listen` and `lan`, sync starts,
-/// and the log notes that no peer can be reached.
+/// socket or a sync group makes the start fail. Without an address, `listen` and `lan`, sync
+/// starts, and the log notes that no peer can be reached.
 public struct DittoTransportConfig: Hashable, Sendable {
     /// The discovery of nearby peers.
     public var peerToPeer = PeerToPeer()

@@ -3,12 +3,12 @@ package import SheafTransport
 
 /// The key with which peers of a database recognize each other in announcements.
 ///
-/// Nobody else learns from them which database it is, nor which peer, unless the database has no
-/// secret and its name is guessed.
+/// Other hosts learn from them neither the database nor the peer, unless the database has no secret
+/// and its name is guessed.
 package struct DiscoveryKey: Sendable {
     /// Number of bytes of the proof that an announcement is one of the database.
     package static let proofLength = 16
-    /// Number of bytes of the mark by which those who know the key of a peer recognize it.
+    /// Number of bytes of the mark by which members that know the key of a peer recognize it.
     package static let markLength = 8
 
     private let secret: Secret

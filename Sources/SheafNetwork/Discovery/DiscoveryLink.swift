@@ -58,7 +58,7 @@ package struct DiscoveredPeer: Hashable, Sendable {
     }
 
     package let name: AnnouncedName
-    /// The mark by which those who know the key of the peer recognize it.
+    /// The mark by which members that know the key of the peer recognize it.
     package let mark: [UInt8]
     package let addresses: [Address]
 }

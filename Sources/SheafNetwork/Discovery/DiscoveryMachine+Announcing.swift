@@ -90,7 +90,7 @@ extension DiscoveryMachine {
 
     private func delay(_ answers: Set<DNSRecord>, _ query: DNSMessage) -> UInt64 {
         if query.isTruncated { return draw(DiscoveryTimes.continuedAnswer) }
-        // Nobody else has these records.
+        // No other host has these records.
         if answers.allSatisfy(\.replacesOthers) { return 0 }
         return draw(DiscoveryTimes.answer)
     }

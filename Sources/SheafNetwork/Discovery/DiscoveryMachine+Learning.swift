@@ -37,14 +37,15 @@ extension DiscoveryMachine {
                 texts.mark != key.mark(of: self.peer, in: name)
             else { return }
         }
-        // Only addresses of this link: nobody else can make this peer connect to other networks.
+        // Only addresses of this link: other hosts cannot make this peer connect elsewhere.
         let reachable = (found.addresses + [source.address]).filter(state.addresses.reaches)
         var addresses: [IPAddress] = []
         for address in reachable.prefix(limits.addresses) where !addresses.contains(address) {
             addresses.append(address)
         }
         guard !addresses.isEmpty else { return }
-        let lifetime = UInt64(min(max(found.seconds, 1), OwnAnnouncement.seconds))
+        let lifetime =
+            UInt64(min(max(found.seconds, 1), OwnAnnouncement.seconds))
             * DiscoveryTimes.second
         let entry = KnownPeer.Entry(
             addresses: addresses, port: service.port, received: now, expires: now + lifetime,
@@ -98,7 +99,8 @@ extension DiscoveryMachine {
     private static let knownAnswersPerPacket = 40
 
     private func knownAnswers(on link: DiscoveryLink, _ now: UInt64) -> [DNSRecord] {
-        peers.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.compactMap { name, peer in
+        peers.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.compactMap {
+            name, peer in
             guard let entry = peer.entries[link], entry.expires > now else { return nil }
             let rest = UInt32(clamping: (entry.expires - now) / DiscoveryTimes.second)
             return rest >= OwnAnnouncement.seconds / 2
@@ -106,17 +108,18 @@ extension DiscoveryMachine {
         }
     }
 
-    /// Saves the own question after somebody else has asked it: all hosts hear the answers.
+    /// Saves the own question after another host has asked it: all hosts hear the answers.
     mutating func noteQuestion(
         _ query: DNSMessage, on link: DiscoveryLink, from source: PacketSource, _ now: UInt64
     ) {
         let question = DNSQuestion(OwnAnnouncement.service, DNSType.pointer)
         guard let state = links[link], source.port == MulticastDNS.port,
             // The first questions are this peer's own, whatever others send.
-            state.questionPeriod >= DiscoveryTimes.savedQuestion,
+            state.questionPeriod > DiscoveryTimes.savedQuestion,
             query.questions.contains(question)
         else { return }
-        let known = Set(knownAnswers(on: link, now).map(\.contents))
+        let own = self.own.map { OwnAnnouncement.pointer(to: $0.name) }
+        let known = Set((knownAnswers(on: link, now) + (own.map { [$0] } ?? [])).map(\.contents))
         guard query.answers.allSatisfy({ known.contains($0.contents) }) else { return }
         scheduleQuestion(on: link, now)
     }

@@ -109,7 +109,7 @@ package struct DiscoveryMachine {
         report(name)
     }
 
-    /// Handles a packet of anybody on a link.
+    /// Handles a packet of any host on a link.
     package mutating func receive(
         _ bytes: UnsafeRawBufferPointer, on link: DiscoveryLink, from source: PacketSource,
         now: UInt64
@@ -145,7 +145,7 @@ package struct DiscoveryMachine {
         }
     }
 
-    /// Asks whether a peer still exists, at whose addresses nobody answers.
+    /// Asks whether a peer that cannot be reached still exists.
     package mutating func doubt(_ name: AnnouncedName, now: UInt64) {
         guard let peer = peers[name] else { return }
         for (link, entry) in peer.entries where entry.expires > now + DiscoveryTimes.doubt {
@@ -174,14 +174,14 @@ package struct DiscoveryMachine {
         nextName = now + draw(DiscoveryTimes.name)
     }
 
-    /// Replaces the name, so that nobody can follow this peer by it.
+    /// Replaces the name, so that this peer cannot be followed by it.
     private mutating func changeName(_ now: UInt64) {
         sayGoodbye()
         takeName(now)
         restart(at: now)
     }
 
-    /// Gives up the name, because somebody else has it.
+    /// Gives up the name, because another host has it.
     mutating func handleConflict(_ now: UInt64) {
         conflicts.removeAll { $0 + DiscoveryTimes.conflictPeriod < now }
         conflicts.append(now)

@@ -3,7 +3,7 @@ enum DiscoveryTimes {
     static let second: UInt64 = 1_000_000_000
     static let millisecond: UInt64 = 1_000_000
 
-    /// Maximum delay before the first probe, so that hosts that start together do not collide (8.1).
+    /// Maximum delay of the first probe, so that hosts that start together do not collide (8.1).
     static let firstProbe = 250 * millisecond
     /// Time between two probes, and from the last one to the announcement (8.1).
     static let probe = 250 * millisecond

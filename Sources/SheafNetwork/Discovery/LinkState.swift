@@ -1,8 +1,8 @@
-/// What the discovery of peers does on one link.
+/// The state of discovery on one link.
 struct LinkState {
     /// The steps until a name is announced (RFC 6762, section 8).
     enum Startup {
-        /// Asks whether somebody has the name, a number of times already.
+        /// The number of probes sent, which ask whether another host has the name.
         case probing(Int, next: UInt64)
         case announcing(Int, next: UInt64)
         case done

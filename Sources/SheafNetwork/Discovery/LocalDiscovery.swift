@@ -8,7 +8,7 @@ final class LocalDiscovery {
         IPAddress(unchecked: [224, 0, 0, 251]),
         IPAddress(unchecked: [0xFF, 0x02] + [UInt8](repeating: 0, count: 13) + [0xFB])
     )
-    /// Time between two looks at the interfaces, for changes of which the system does not tell.
+    /// Time between two scans of the interfaces, for changes that the system does not report.
     private static let (scan, blindScan) = (
         30 * DiscoveryTimes.second, 2 * DiscoveryTimes.second
     )
@@ -83,7 +83,7 @@ final class LocalDiscovery {
         return perform()
     }
 
-    /// Asks whether a peer still exists, at whose addresses nobody answers.
+    /// Asks whether a peer that cannot be reached still exists.
     func doubt(_ name: AnnouncedName, now: UInt64) {
         machine.doubt(name, now: now)
     }

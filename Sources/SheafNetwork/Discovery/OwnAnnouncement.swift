@@ -31,10 +31,10 @@ struct OwnAnnouncement {
             replacesOthers: false)
     }
 
-    /// The names that nobody else may use.
+    /// The names that no other host may use.
     var uniqueNames: [DNSName] { [instance, host] }
 
-    /// Returns the records that nobody else may have.
+    /// Returns the records that no other host may have.
     func uniqueRecords(_ addresses: [IPAddress]) -> [DNSRecord] {
         let service = DNSRecord.Contents.service(
             priority: 0, weight: 0, port: port, target: host)
@@ -63,7 +63,7 @@ struct OwnAnnouncement {
         }
     }
 
-    /// Whether a record of somebody else has a name that nobody else may use.
+    /// Whether a record of another host has a name of this peer.
     func isContradicted(by record: DNSRecord, _ own: Set<IPAddress>) -> Bool {
         switch record.contents {
         case .address(let address): record.name == host && !own.contains(address)

@@ -12,7 +12,7 @@ struct Dialer {
         case content(key: PeerKey)
     }
 
-    /// What the dialer connects to.
+    /// The other end to which the dialer connects.
     enum Target {
         case address(NetworkAddress)
         /// A peer on the local network; its addresses may change.

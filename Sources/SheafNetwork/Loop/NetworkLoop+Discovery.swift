@@ -10,7 +10,7 @@ extension NetworkLoop {
         switch discovery {
         case .off:
             discoveredPeers = DiscoveredPeers()
-                for dialer in Array(dialers.values) where dialer.name != nil { forget(dialer) }
+            for dialer in Array(dialers.values) where dialer.name != nil { forget(dialer) }
             self.discovery?.stop()
             self.discovery = nil
         case .localNetwork:
@@ -47,7 +47,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Tells each reason once for which discovery has no socket on an interface.
+    /// Reports each reason once for which discovery has no socket on an interface.
     private func reportDiscoveryFailure(_ failure: NetworkError?) {
         guard failure?.description != discoveryFailure else { return }
         discoveryFailure = failure?.description

@@ -1,4 +1,4 @@
-/// A reader of DNS messages, whose bytes come from anybody on the network.
+/// A reader of DNS messages, whose bytes come from any host of the network.
 package struct DNSReader {
     /// The bytes are no message.
     package struct Failure: Error, Equatable {}

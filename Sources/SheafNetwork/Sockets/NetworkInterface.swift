@@ -47,7 +47,7 @@ struct NetworkInterface: Hashable, Sendable {
 final class InterfaceChanges: Sendable {
     let number: Int32
 
-    /// Returns nil if the system does not tell.
+    /// Returns nil if the system does not report changes.
     init?() {
         #if canImport(Darwin)
             number = socket(PF_ROUTE, SOCK_RAW, 0)

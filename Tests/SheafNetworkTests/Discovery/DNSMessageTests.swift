@@ -40,7 +40,9 @@ struct DNSMessageTests {
     @Test func `names are compressed, and equal in both cases`() throws {
         var message = DNSMessage()
         let name = DNSName(literal: "a.example.local")
-        message.questions = [DNSQuestion(name, 1), DNSQuestion(DNSName(literal: "b.example.local"), 1)]
+        message.questions = [
+            DNSQuestion(name, 1), DNSQuestion(DNSName(literal: "b.example.local"), 1),
+        ]
         #expect(message.bytes.count == 12 + 17 + 4 + 4 + 4)
         #expect(DNSName(literal: "A.eXample.LOCAL") == name)
         #expect("\(name)" == "a.example.local.")
@@ -84,12 +86,15 @@ struct DNSMessageTests {
         #expect(try read([UInt8](repeating: 0, count: 9_000)) != nil)
     }
 
-    @Test func `records of other classes are omitted, and those with a wrong length refused`() throws {
+    @Test func `records of other classes are omitted, and those with a wrong length refused`()
+        throws
+    {
         var message = DNSMessage()
         let name = DNSName(literal: "a.local")
         message.answers = [
             DNSRecord(
-                name, .address(IPAddress(unchecked: [1, 2, 3, 4])), seconds: 5, replacesOthers: true)
+                name, .address(IPAddress(unchecked: [1, 2, 3, 4])), seconds: 5, replacesOthers: true
+            )
         ]
         var bytes = message.bytes
         let start = 12 + 9
@@ -122,7 +127,8 @@ struct DNSMessageTests {
                         .service(
                             priority: UInt16(random.below(65_536)), weight: 0,
                             port: UInt16(random.below(65_536)), target: name(&random))
-                    default: .texts((0..<random.below(4)).map { _ in random.bytes(random.below(256)) })
+                    default:
+                        .texts((0..<random.below(4)).map { _ in random.bytes(random.below(256)) })
                     }
                 return DNSRecord(
                     name(&random), contents, seconds: UInt32(truncatingIfNeeded: random.next()),
