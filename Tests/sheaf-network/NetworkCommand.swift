@@ -26,11 +26,12 @@ enum NetworkCommand {
             case "stops": try stops(rounds: Int(arguments.dropFirst().first ?? "") ?? 20)
             case "file":
                 try await passFile(megabytes: Int(arguments.dropFirst().first ?? "") ?? 100)
+            case "packets": try fuzz(packets: Int(arguments.dropFirst().first ?? "") ?? 100_000)
             case "idle": try idle(Int(arguments.dropFirst().first ?? "") ?? 50)
             default:
                 print(
                     "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
-                        + "| idle PEERS")
+                        + "| idle PEERS | packets COUNT")
                 exit(2)
             }
         } catch {
@@ -44,6 +45,18 @@ enum NetworkCommand {
             databaseID: databaseID, keyPair: try .generate(), identity: .development())
         configuration.peers = peers
         return try TCPTransport(configuration)
+    }
+
+    /// Passes damaged packets of multicast DNS to a peer that discovers others.
+    private static func fuzz(packets count: Int) throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("seed \(seed)")
+        var fuzz = try PacketFuzz(seed: seed)
+        if let breach = fuzz.run(packets: count) {
+            print(breach)
+            exit(1)
+        }
+        print("\(count) packets, nothing found")
     }
 
     /// Counts the packets of idle peers in a simulated hour, at most one in a second.

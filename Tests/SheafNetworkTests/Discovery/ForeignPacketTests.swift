@@ -188,4 +188,12 @@ struct ForeignPacketTests: PacketTests {
         links.run(seconds: 80)
         #expect(links.sent.count == 5)
     }
+
+    @Test func `damaged packets break no rule`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("damaged packets of discovery, seed \(seed)")
+        var fuzz = try PacketFuzz(seed: seed)
+        let breach = fuzz.run(packets: 2_000)
+        #expect(breach == nil)
+    }
 }
