@@ -18,7 +18,7 @@ public struct NetworkLimits: Hashable, Sendable {
     public var patienceMilliseconds = 1_000
     /// Maximum number of peers found on the local network that this peer connects to.
     ///
-    /// Which ones is a random choice; further peers are reached through them.
+    /// They are chosen at random; further peers are reached through them.
     public var discoveredPeers = 16
     /// Maximum number of bytes queued for one peer; a connection that exceeds it is closed.
     public var queuedBytes = 8 << 20

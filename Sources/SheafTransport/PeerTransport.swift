@@ -9,7 +9,7 @@ public protocol PeerTransport: Sendable {
     func start(_ host: any PeerTransportHost) throws
     /// Ends all connections; no call to the host begins after it returns.
     func stop()
-    /// Begins or ends to find peers by itself; it does not before the first call.
+    /// Turns discovery on or off; it is off until the first call.
     func setDiscovery(_ discovery: PeerDiscovery)
 }
 
@@ -24,7 +24,8 @@ public enum PeerDiscovery: Sendable, Hashable {
     case off
     /// On the networks of this machine's interfaces, by multicast DNS.
     ///
-    /// Announcements reveal neither the database nor the peer.
+    /// Only hosts that know the shared key or the key of the authority recognize the database and
+    /// the peer in an announcement; in development mode, hosts that guess the database id.
     case localNetwork
 }
 
@@ -158,7 +159,7 @@ public enum PeerTransportEvent: Sendable {
     case connected(PeerIdentity)
     /// A connection has ended, with the close reason or the transport error; reported by the peer.
     case disconnected(PeerIdentity, reason: String)
-    /// Peers cannot be found on a network interface; the transport tries again.
+    /// Discovery cannot use a network interface; the transport tries again.
     case discoveryFailed(reason: String)
     /// The attempts to reach an address have ended: it is connected or not needed.
     case attemptsEnded(address: String)

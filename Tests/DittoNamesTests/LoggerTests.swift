@@ -29,6 +29,35 @@ import Testing
         try await other.close()
     }
 
+    @Test func `with the local network enabled, sync listens and logs no note`() async throws {
+        let notes = Mutex<[String]>([])
+        DittoLogger.setCustomLogCallback { level, message in
+            notes.withLock { $0.append("\(level): \(message)") }
+        }
+        defer { DittoLogger.setCustomLogCallback(nil) }
+        let ditto = try await LoopbackScene.ditto()
+        let (addresses, found) = AsyncStream.makeStream(of: String.self)
+        let peer = try #require(ditto.peer)
+        peer.presence.onTransportEvent { event in
+            if case .listening(let address) = event { found.yield(address) }
+        }
+        ditto.updateTransportConfig { $0.peerToPeer.lan.isEnabled = true }
+        try ditto.startSync()
+        for await address in addresses {
+            #expect(address.hasPrefix("0.0.0.0:") && address != "0.0.0.0:0")
+            break
+        }
+        let texts = notes.withLock { $0 }
+        #expect(!texts.contains { $0.contains("no peer can be reached") })
+        #expect(!texts.contains { $0.contains("has no effect") })
+        // Without multicast DNS, nothing finds peers.
+        ditto.updateTransportConfig { $0.peerToPeer.lan.isMdnsEnabled = false }
+        ditto.stopSync()
+        try ditto.startSync()
+        #expect(notes.withLock { $0.contains { $0.contains("no peer can be reached") } })
+        try await ditto.close()
+    }
+
     @Test func `a denied connection logs a warning, and both sides show the reason in presence`()
         async throws
     {

@@ -95,7 +95,7 @@ public enum DiscoveryProbe {
                 guard state.links[link] != nil else { return "a packet for a link that is gone" }
                 let message = bytes.withUnsafeBytes { try? DNSMessage($0) }
                 guard let message, message.bytes == bytes else { return "a malformed packet" }
-                // That of a simple resolver repeats its questions.
+                // A response to a simple resolver repeats its questions.
                 if bytes.count > 1_440, receiver == nil {
                     return "a packet of \(bytes.count) bytes"
                 }
@@ -105,7 +105,7 @@ public enum DiscoveryProbe {
                 guard !peer.addresses.isEmpty else { return "a peer without an address" }
                 guard
                     peer.addresses.allSatisfy({ $0.address.isUnicast && $0.port > 0 })
-                else { return "an address that is none" }
+                else { return "an address that is not unicast, or port 0" }
             case .lost(let name):
                 guard state.found.remove(name) != nil else { return "an unknown peer was lost" }
             }

@@ -115,7 +115,7 @@ package final class SimulatedLinks {
         perform(host)
     }
 
-    /// Stops a host, with or without a word to the others.
+    /// Stops a host, with or without a goodbye.
     package func stop(_ host: Int, saysGoodbye: Bool) {
         if saysGoodbye {
             hosts[host].machine.stop()

@@ -2,7 +2,7 @@ public import Foundation
 import Sheaf
 import SheafBytes
 
-/// The addresses over which peers connect over TCP, and their discovery on the local network.
+/// The addresses of TCP connections, and discovery on the local network.
 ///
 ///     ditto.updateTransportConfig { config in
 ///         config.listen.tcp.isEnabled = true
@@ -52,7 +52,7 @@ public struct DittoTransportConfig: Hashable, Sendable {
         public struct LAN: Hashable, Sendable {
             /// Whether peers of the database are looked for and connected to.
             public var isEnabled = false
-            /// Whether multicast DNS is used, which is the only way to find peers.
+            /// Whether multicast DNS is used; if not, `isEnabled` has no effect.
             public var isMdnsEnabled = true
         }
 
@@ -160,6 +160,6 @@ extension DittoTransportConfig {
     }
 
     private static let instead =
-        "add addresses to connect.tcpServers, find peers with peerToPeer.lan.isEnabled, or accept "
+        "add addresses to connect.tcpServers, find peers with peerToPeer.lan, or accept "
         + "connections with listen.tcp.isEnabled"
 }

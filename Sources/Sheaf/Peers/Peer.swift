@@ -92,7 +92,8 @@ public final class Peer: Sendable {
     ///     peer.discovery = .localNetwork
     ///
     /// It can be changed at any time. Found peers only become connected if they prove that they
-    /// belong to the database, like those of configured addresses.
+    /// belong to the database, like those of configured addresses. A transport in development mode
+    /// that allows no other machines finds none.
     public var discovery: PeerDiscovery {
         get { sync.discovery }
         set { sync.discovery = newValue }

@@ -3,8 +3,8 @@ package import SheafTransport
 
 /// The key with which peers of a database recognize each other in announcements.
 ///
-/// Other hosts learn from them neither the database nor the peer, unless the database has no secret
-/// and its name is guessed.
+/// Other hosts learn from them neither the database nor the peer, unless they know the key of the
+/// authority, or guess the database id in development mode.
 package struct DiscoveryKey: Sendable {
     /// Number of bytes of the proof that an announcement is one of the database.
     package static let proofLength = 16
@@ -49,7 +49,7 @@ package struct DiscoveryKey: Sendable {
     private static func hash(_ message: [UInt8], _ secret: UnsafeRawBufferPointer) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
         var length = UInt32(0)
-        // A missing address would continue the HMAC before.
+        // OpenSSL takes a missing key as the key of the HMAC before.
         var empty: UInt8 = 0
         let made = withUnsafePointer(to: &empty) {
             HMAC(

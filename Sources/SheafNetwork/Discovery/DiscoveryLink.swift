@@ -20,7 +20,7 @@ package struct LinkAddresses: Hashable, Sendable {
     package var own: [InterfaceAddress]
     /// The own addresses at which this peer accepts connections; it announces no others.
     package var announced: [IPAddress]
-    /// Whether packets are carried; the system notices it later than that it may send them.
+    /// Whether the interface is operational, which the system reports after the interface is up.
     package var isRunning: Bool
 
     package init(own: [InterfaceAddress], announced: [IPAddress], isRunning: Bool = true) {

@@ -114,6 +114,10 @@ extension DiscoveryMachine {
     ) {
         let response = response(answers, on: link)
         for record in response.answers + response.additions { links[link]?.sent[record] = now }
+        if var pending = links[link]?.pending {
+            pending.answers.subtract(response.answers + response.additions)
+            links[link]?.pending = pending.answers.isEmpty ? nil : pending
+        }
         send(response, on: link)
     }
 

@@ -8,7 +8,7 @@ extension DiscoveryMachine {
     ) {
         let ownAddresses = Set(links.values.flatMap { $0.addresses.own.map(\.address) })
         if let own,
-            records.contains(where: { $0.seconds > 0 && own.isContradicted(by: $0, ownAddresses) })
+            records.contains(where: { $0.seconds > 0 && own.conflicts(with: $0, ownAddresses) })
         {
             return handleConflict(now)
         }
@@ -32,7 +32,7 @@ extension DiscoveryMachine {
         if let known = peers[name] {
             guard known.texts == texts else { return }
         } else {
-            // The second mark would be that of an earlier name, in a packet that comes late.
+            // A delayed packet may announce this peer under an earlier name, which its mark shows.
             guard peers.count < limits.peers, texts.proof == key.proof(of: name),
                 texts.mark != key.mark(of: self.peer, in: name)
             else { return }
@@ -65,7 +65,7 @@ extension DiscoveryMachine {
         peers[name]?.entries[link]?.refreshes = DiscoveryTimes.refreshes.count
     }
 
-    /// Removes what has expired of a peer, and asks for it before.
+    /// Removes the expired entries of a peer, and asks for those that expire soon.
     mutating func age(_ name: AnnouncedName, _ now: UInt64) {
         for (link, entry) in peers[name]?.entries ?? [:] {
             if entry.expires <= now {
@@ -108,13 +108,13 @@ extension DiscoveryMachine {
         }
     }
 
-    /// Saves the own question after another host has asked it: all hosts hear the answers.
+    /// Postpones the question after another host has asked it: all hosts hear the answers (7.3).
     mutating func noteQuestion(
         _ query: DNSMessage, on link: DiscoveryLink, from source: PacketSource, _ now: UInt64
     ) {
         let question = DNSQuestion(OwnAnnouncement.service, DNSType.pointer)
         guard let state = links[link], source.port == MulticastDNS.port,
-            // The first questions are this peer's own, whatever others send.
+            // The first four are always asked, so that a host that asks often prevents nothing.
             state.questionPeriod > DiscoveryTimes.savedQuestion,
             query.questions.contains(question)
         else { return }
@@ -179,7 +179,7 @@ struct AnnouncedRecords {
     private(set) var service: Service?
     private(set) var texts: AnnouncementTexts?
     private(set) var addresses: [IPAddress] = []
-    /// Time for which the peer is known.
+    /// The smaller time to live of the PTR and TXT records.
     private(set) var seconds = OwnAnnouncement.seconds
 
     /// Returns the names of all peers that the records mention.

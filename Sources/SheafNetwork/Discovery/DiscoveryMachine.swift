@@ -89,7 +89,7 @@ package struct DiscoveryMachine {
             case _ where addresses.announced.isEmpty: state.startup = nil
             case nil: state.startup = firstStep(addresses, now)
             case .probing: break
-            // The name is not in question, only the addresses are new.
+            // The name needs no new probes: only the addresses have changed.
             case .announcing, .done: state.startup = .announcing(0, next: now)
             }
             links[link] = state
@@ -156,7 +156,7 @@ package struct DiscoveryMachine {
         }
     }
 
-    /// Takes the announcements back.
+    /// Sends goodbyes on all links, and removes all links and peers.
     package mutating func stop() {
         sayGoodbye()
         links = [:]
@@ -174,7 +174,7 @@ package struct DiscoveryMachine {
         nextName = now + draw(DiscoveryTimes.name)
     }
 
-    /// Replaces the name, so that this peer cannot be followed by it.
+    /// Replaces the name, which identifies this peer for an hour at most.
     private mutating func changeName(_ now: UInt64) {
         sayGoodbye()
         takeName(now)

@@ -24,12 +24,12 @@ final class LocalDiscovery {
     /// The addresses of this host that have been removed since the last call of `advance`.
     private(set) var removed: Set<IPAddress> = []
     private var own: Set<IPAddress> = []
-    /// The reason why the last socket could not be opened.
+    /// The error of the last scan; nil if all sockets could be opened.
     private(set) var failure: NetworkError?
     private var polled: [(link: DiscoveryLink, index: Int)] = []
     private var changesIndex: Int?
 
-    /// Begins for a peer that accepts connections on these addresses.
+    /// Starts discovery for a peer that accepts connections on these addresses.
     init(
         _ key: DiscoveryKey, _ peer: PeerKey, _ listeners: [SocketAddress], now: UInt64,
         random: @escaping @Sendable () -> UInt64
@@ -88,7 +88,7 @@ final class LocalDiscovery {
         machine.doubt(name, now: now)
     }
 
-    /// Takes the announcements back.
+    /// Sends goodbyes, and closes all sockets.
     func stop() {
         machine.stop()
         _ = perform()

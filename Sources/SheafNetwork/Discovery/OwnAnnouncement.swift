@@ -63,8 +63,8 @@ struct OwnAnnouncement {
         }
     }
 
-    /// Whether a record of another host has a name of this peer.
-    func isContradicted(by record: DNSRecord, _ own: Set<IPAddress>) -> Bool {
+    /// Whether a record conflicts with one of this peer: the same name and type, but other data.
+    func conflicts(with record: DNSRecord, _ own: Set<IPAddress>) -> Bool {
         switch record.contents {
         case .address(let address): record.name == host && !own.contains(address)
         case .service(_, _, let port, let target):

@@ -7,9 +7,9 @@ package enum DuplicateConnections {
 
     /// Whether the newer connection replaces the older one.
     ///
-    /// If the same end opened both, or the older one is old, the newer one is kept, since its
-    /// opener must have lost the older one. Otherwise both ends have connected to each other at
-    /// once, and the one opened by the end with the smaller key is kept.
+    /// If the same end opened both, or the older one is at least 3 s old, the newer one is kept,
+    /// since its opener must have lost the older one. Otherwise both ends have connected to each
+    /// other at once, and the one opened by the end with the smaller key is kept.
     package static func isNewKept(
         oldRole: Proof.Role, oldNanoseconds: UInt64, newRole: Proof.Role, ownKey: PeerKey,
         remoteKey: PeerKey

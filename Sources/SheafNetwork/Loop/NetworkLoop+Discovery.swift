@@ -5,7 +5,7 @@ extension NetworkLoop {
     /// Time for which the peer with the greater name leaves it to the other one to connect.
     private static let patienceNanoseconds: UInt64 = 300_000_000
 
-    /// Begins or ends to look for peers, and to announce this one.
+    /// Turns discovery on or off.
     func setDiscovery(_ discovery: PeerDiscovery) {
         switch discovery {
         case .off:
@@ -47,7 +47,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Reports each reason once for which discovery has no socket on an interface.
+    /// Reports the failure of discovery when it changes.
     private func reportDiscoveryFailure(_ failure: NetworkError?) {
         guard failure?.description != discoveryFailure else { return }
         discoveryFailure = failure?.description
@@ -92,7 +92,8 @@ extension NetworkLoop {
         }
     }
 
-    /// Asks whether a peer that cannot be reached still exists; lets another one have its place.
+    /// Asks whether a peer that cannot be reached still exists; if there are more peers than the
+    /// limit, dials another one instead.
     func discoveredPeerFailed(_ dialer: Dialer) {
         guard let name = dialer.name else { return }
         discovery?.doubt(name, now: now)
@@ -104,8 +105,7 @@ extension NetworkLoop {
 
 /// The peers found on the local network, in a random order.
 ///
-/// Each peer connects to some others only; the random order makes the network of all of them
-/// connected.
+/// Each peer dials a random selection of them, so the mesh is connected with high probability.
 struct DiscoveredPeers {
     private var peers: [DiscoveredPeer] = []
 
@@ -113,7 +113,7 @@ struct DiscoveredPeers {
     /// The peers in the order in which they are connected to.
     var inOrder: [DiscoveredPeer] { peers }
 
-    /// Adds a peer at a random place, or replaces its addresses.
+    /// Adds a peer at a random index, or replaces its addresses.
     mutating func insert(_ peer: DiscoveredPeer, at random: UInt64) {
         if let index = peers.firstIndex(where: { $0.name == peer.name }) {
             peers[index] = peer

@@ -91,7 +91,9 @@ public final class TCPTransport: PeerTransport {
         state.broadcast()
     }
 
-    /// Looks for peers of the database, and announces this one, or ends both.
+    /// Turns discovery on the local network on or off.
+    ///
+    /// In development mode it has no effect, unless other machines are allowed.
     public func setDiscovery(_ discovery: PeerDiscovery) {
         state.withLock { state in
             guard state.discovery != discovery else { return }

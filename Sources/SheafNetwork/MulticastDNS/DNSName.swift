@@ -8,7 +8,7 @@ package struct DNSName: Hashable, Sendable {
     /// The labels from the most specific one, with ASCII letters in lowercase.
     package let labels: [[UInt8]]
 
-    /// Creates a name of labels; returns nil if one is empty or too long, or all of them are.
+    /// Creates a name; returns nil if a label is empty or over 63 bytes, or the name is over 255.
     package init?(labels: [[UInt8]]) {
         let length = labels.reduce(1) { $0 + $1.count + 1 }
         guard length <= Self.maximumLength,
@@ -30,7 +30,7 @@ package struct DNSName: Hashable, Sendable {
         self.init(unchecked: bytes.split(separator: UInt8(ascii: ".")).map(Array.init))
     }
 
-    /// Returns this name below another one.
+    /// Returns the child name with `label` in front of this name.
     package func prefixed(by label: String) -> DNSName {
         DNSName(unchecked: [Array(label.utf8)] + labels)
     }

@@ -27,9 +27,10 @@ package struct DNSRecord: Hashable, Sendable {
 
     package let name: DNSName
     package let contents: Contents
-    /// Number of seconds for which the record is valid; zero takes it back.
+    /// Number of seconds for which the record is valid; zero withdraws it.
     package var seconds: UInt32
-    /// Whether the record replaces all others of its name and type that are older than a second.
+    /// The cache-flush bit: whether the record replaces all others of its name and type that are
+    /// older than a second.
     package var replacesOthers: Bool
 
     package init(

@@ -1,7 +1,7 @@
 /// A writer of DNS messages, which refers to earlier names instead of repeating them.
 struct DNSWriter {
     private(set) var bytes: [UInt8] = []
-    /// The offset of each written end of a name that a pointer can express.
+    /// The offset of each written end of a name that a compression pointer can reach.
     private var offsets: [ArraySlice<[UInt8]>: UInt16] = [:]
 
     mutating func write(_ value: UInt16) {

@@ -54,7 +54,8 @@ final class MulticastSocket: Sendable {
         }
         let any = IPAddress(unchecked: [UInt8](repeating: 0, count: group.bytes.count))
         guard SocketAddress(any, port: port).withPointer({ bind(number, $0, $1) }) == 0 else {
-            throw Self.failure("cannot share the port \(port) with other programs")
+            throw Self.failure(
+                "cannot bind UDP port \(port), which another program may hold for itself alone")
         }
     }
 
@@ -64,10 +65,10 @@ final class MulticastSocket: Sendable {
         withUnsafeMutableBytes(of: &request.imr_multiaddr) { $0.copyBytes(from: group.bytes) }
         request.imr_ifindex = Int32(bitPattern: interface)
         try set(level, IP_MULTICAST_IF, request)
-        // Packets of multicast DNS are never routed (RFC 6762, section 11).
+        // RFC 6762, section 11, requires this time to live.
         try set(level, IP_MULTICAST_TTL, Int32(255))
         try set(level, IP_TTL, Int32(255))
-        // Other programs of this host are peers, too.
+        // Peers in other processes of this host receive the packets, too.
         try set(level, IP_MULTICAST_LOOP, Int32(1))
         #if os(Linux)
             // Otherwise the socket also receives packets from other interfaces.
@@ -95,7 +96,7 @@ final class MulticastSocket: Sendable {
 
     /// Sends a packet, to the group unless a receiver is named.
     ///
-    /// A packet that cannot be sent is lost, as packets are.
+    /// Errors are ignored: the protocol tolerates lost packets.
     func send(_ bytes: [UInt8], to receiver: SocketAddress?) {
         _ = (receiver ?? group).withPointer { address, length in
             sendto(number, bytes, bytes.count, 0, address, length)

@@ -9,7 +9,7 @@
 /// A network interface that is up, with its addresses.
 struct NetworkInterface: Hashable, Sendable {
     let index: UInt32
-    /// Whether it has a connection.
+    /// Whether it is operational (`IFF_RUNNING`).
     let isRunning: Bool
     var addresses: [InterfaceAddress]
 
@@ -80,8 +80,7 @@ final class InterfaceChanges: Sendable {
 
     /// Discards the messages that have arrived.
     func drain(into buffer: UnsafeMutableRawBufferPointer) {
-        // Messages that were dropped because there were too many are an error, and then others
-        // follow.
+        // ENOBUFS reports dropped messages; others may follow.
         while recv(number, buffer.baseAddress, buffer.count, 0) > 0 || errno == ENOBUFS {}
     }
 }

@@ -143,7 +143,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     /// The port.
     var port: UInt16 {
         withUnsafeBytes(of: storage) { bytes in
-            // The port has the same place in both families.
+            // The port has the same offset in both families.
             UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         }
     }

@@ -31,7 +31,7 @@ struct PeerEvents: Sendable {
         case .discoveryFailed(let reason):
             write(
                 "discovery failed", [("reason", reason)],
-                "peers on the local network cannot be found: \(reason)")
+                "discovery failed on an interface, and is tried again: \(reason)")
         case .attemptsEnded: break
         }
     }

@@ -16,9 +16,9 @@ extension Command {
             other peers according to their subscriptions and grants.
 
             With --shared-key or --authority, peers on the local network find each other by
-            multicast DNS, if they listen on an address that others can reach, such as 0.0.0.0:0;
-            the announcements tell others neither the database nor the peer. --no-discovery
-            prevents this; addresses of --connect are used in any case.
+            multicast DNS, if they listen on an address that others can reach, such as 0.0.0.0:0.
+            Hosts without the key recognize neither the database nor the peer in an announcement.
+            --no-discovery prevents this; addresses of --connect are used in any case.
 
             A subscription is SELECT * FROM a collection, with optional WHERE, ORDER BY and LIMIT,
             as with dql_restrict_subscriptions = false.

@@ -16,13 +16,13 @@ struct DNSMessageTests {
             let message = Self.message(&random)
             let bytes = message.bytes
             #expect(try read(bytes) == message)
-            // A part of a message is none, and nothing is read beyond the end.
+            // A truncated message is refused.
             let cut = Array(bytes.prefix(Int.random(in: 0..<bytes.count, using: &random)))
             #expect(throws: DNSReader.Failure.self) { try read(cut) }
         }
     }
 
-    @Test func `damaged messages are read or refused`() throws {
+    @Test func `messages read from damaged bytes can be written and read again`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("damaged messages of multicast DNS, seed \(seed)")
         var random = SeededRandom(seed: seed, "damage")
@@ -58,7 +58,7 @@ struct DNSMessageTests {
         }
     }
 
-    @Test func `labels and names have their greatest lengths`() throws {
+    @Test func `labels over 63 bytes and names over 255 are refused`() throws {
         let label = [UInt8](repeating: 97, count: 63)
         #expect(DNSName(labels: [label + [97]]) == nil)
         #expect(DNSName(labels: [[]]) == nil)

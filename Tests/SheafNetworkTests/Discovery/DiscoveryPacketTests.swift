@@ -158,7 +158,7 @@ struct DiscoveryPacketTests: PacketTests {
         #expect(links.sent.dropFirst(count).map(\.receiver) == [nil])
     }
 
-    @Test func `a simple resolver gets a response of its own`() throws {
+    @Test func `a query from another port is answered to it alone, without cache flush`() throws {
         links.add(key, on: [1])
         links.run(seconds: 10)
         let count = links.sent.count

@@ -70,7 +70,7 @@ struct DiscoveryVectorTests {
         }
     }
 
-    @Test func `other announcements are ignored`() throws {
+    @Test func `announcements of another version, database or key are ignored`() throws {
         try vectors.forEach("ignored") { name, packet in
             var machine = try receiver(of: packet)
             #expect(machine.takeEffects().isEmpty, "\(name)")

@@ -83,7 +83,7 @@ struct ForeignPacketTests: PacketTests {
         return links.hosts[0].found.values.flatMap(\.addresses).map(\.address)
     }
 
-    @Test func `a response is believed only with a proof, from the right port, about this link`() {
+    @Test func `a response without a proof, or from another port or network, is ignored`() {
         links.add(key, on: [1])
         links.run(seconds: 10)
         let name = AnnouncedName(random: 1)
