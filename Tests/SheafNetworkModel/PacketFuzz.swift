@@ -52,7 +52,7 @@ public struct PacketFuzz {
             case 4: packet.removeLast(packet.count - index)
             default:
                 let other = packets[random.below(packets.count)]
-                packet = packet.prefix(index) + other.dropFirst(random.below(other.count))
+                packet = Array(packet.prefix(index) + other.dropFirst(random.below(other.count)))
             }
         }
         return packet

@@ -67,13 +67,7 @@ extension DiscoveryMachine {
         if isRecent, questions.allSatisfy(\.permitsUnicast) {
             return send(response(answers, on: link), on: link, to: source)
         }
-        let due =
-            if !query.proposals.isEmpty {
-                // The asking host is about to take the name.
-                now
-            } else {
-                max(now + delay(answers, query), earliest(answers, state))
-            }
+        let due = max(now + delay(answers, query), earliest(answers, state))
         var pending = state.pending ?? LinkState.Pending(due: due, answers: [], source: source)
         pending.due = min(pending.due, due)
         pending.answers.formUnion(answers)

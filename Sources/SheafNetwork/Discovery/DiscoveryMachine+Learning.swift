@@ -12,7 +12,8 @@ extension DiscoveryMachine {
         {
             return handleConflict(now)
         }
-        for name in AnnouncedRecords.names(in: records) where name != own?.name {
+        for name in AnnouncedRecords.names(in: records).prefix(Self.namesPerPacket)
+        where name != own?.name {
             let found = AnnouncedRecords(of: name, in: records)
             if found.isGoodbye {
                 limit(name, on: link, to: now + DiscoveryTimes.goodbye)
@@ -72,7 +73,10 @@ extension DiscoveryMachine {
                 removeEntry(name, link)
             } else if let refresh = entry.refresh, refresh <= now {
                 peers[name]?.entries[link]?.refreshes += 1
-                links[link]?.nextQuestion = now
+                if let state = links[link] {
+                    links[link]?.nextQuestion =
+                        max(now, state.lastQuestion + DiscoveryTimes.sameRecord)
+                }
             }
         }
     }
@@ -82,6 +86,7 @@ extension DiscoveryMachine {
     /// Asks for all peers, if it is time.
     mutating func ask(on link: DiscoveryLink, _ now: UInt64) {
         guard let state = links[link], state.nextQuestion <= now else { return }
+        links[link]?.lastQuestion = now
         scheduleQuestion(on: link, now)
         // Known answers that do not fit into one packet follow in further ones (section 7.2).
         var known = knownAnswers(on: link, now)[...]
@@ -97,6 +102,8 @@ extension DiscoveryMachine {
     }
 
     private static let knownAnswersPerPacket = 40
+    /// Maximum number of peers that are learned from one packet, each of which takes time.
+    private static let namesPerPacket = 64
 
     private func knownAnswers(on link: DiscoveryLink, _ now: UInt64) -> [DNSRecord] {
         peers.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.compactMap {

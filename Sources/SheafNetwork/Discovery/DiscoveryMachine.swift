@@ -114,7 +114,8 @@ package struct DiscoveryMachine {
         _ bytes: UnsafeRawBufferPointer, on link: DiscoveryLink, from source: PacketSource,
         now: UInt64
     ) {
-        guard let state = links[link] else { return }
+        // Routed packets are not multicast DNS, and answers could go anywhere (section 11).
+        guard let state = links[link], state.addresses.reaches(source.address) else { return }
         if state.addresses.own.contains(where: { $0.address == source.address }),
             links[link]?.echoes.remove(Array(bytes)) == true
         {
@@ -151,8 +152,11 @@ package struct DiscoveryMachine {
         for (link, entry) in peer.entries where entry.expires > now + DiscoveryTimes.doubt {
             peers[name]?.entries[link]?.expires = now + DiscoveryTimes.doubt
             peers[name]?.entries[link]?.refreshes = DiscoveryTimes.refreshes.count
-            links[link]?.unresolved.insert(name)
-            links[link]?.resolving = now
+            if let state = links[link], state.unresolved.count < limits.unresolved {
+                links[link]?.unresolved.insert(name)
+                links[link]?.resolving =
+                    max(now, state.lastResolving + DiscoveryTimes.sameRecord)
+            }
         }
     }
 
@@ -185,6 +189,8 @@ package struct DiscoveryMachine {
     mutating func handleConflict(_ now: UInt64) {
         conflicts.removeAll { $0 + DiscoveryTimes.conflictPeriod < now }
         conflicts.append(now)
+        // Peers have learned the name from the first probe.
+        sayGoodbye()
         let isRepeated = conflicts.count > DiscoveryTimes.conflicts
         if isRepeated { conflicts.removeFirst() }
         takeName(now)

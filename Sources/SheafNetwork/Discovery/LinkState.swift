@@ -29,6 +29,7 @@ struct LinkState {
     var nextQuestion: UInt64
     /// Time from the next question to the one after it.
     var questionPeriod = DiscoveryTimes.question
+    var lastQuestion: UInt64 = 0
     /// Peers whose addresses are asked for, and when.
     var unresolved: Set<AnnouncedName> = []
     var resolving: UInt64?

@@ -13,7 +13,7 @@ final class LocalDiscovery {
         30 * DiscoveryTimes.second, 2 * DiscoveryTimes.second
     )
     /// Maximum number of packets read from a socket before the connections are served again.
-    private static let packetsAtOnce = 64
+    private static let packetsAtOnce = 16
 
     let key: DiscoveryKey
     private var machine: DiscoveryMachine
@@ -63,7 +63,9 @@ final class LocalDiscovery {
             guard let socket = sockets[link] else { continue }
             for _ in 0..<Self.packetsAtOnce {
                 guard let packet = socket.receive(into: buffer) else { break }
-                guard let address = packet.from.ip else { continue }
+                guard let address = packet.from.ip,
+                    [0, link.interface].contains(packet.from.interface)
+                else { continue }
                 machine.receive(
                     UnsafeRawBufferPointer(rebasing: buffer[..<packet.count]), on: link,
                     from: PacketSource(address, port: packet.from.port), now: now)
@@ -108,10 +110,14 @@ final class LocalDiscovery {
 
     /// Opens a socket for each new interface, and closes those of interfaces that are gone.
     private func scan(_ now: UInt64) {
+        guard let interfaces = NetworkInterface.multicast() else {
+            nextScan = now + Self.blindScan
+            return
+        }
         nextScan = now + (changes == nil ? Self.blindScan : Self.scan)
         failure = nil
         var links: [DiscoveryLink: LinkAddresses] = [:]
-        for interface in NetworkInterface.multicast() {
+        for interface in interfaces {
             let addresses = LinkAddresses(
                 own: interface.addresses,
                 announced: interface.addresses.map(\.address).filter(isAnnounced),

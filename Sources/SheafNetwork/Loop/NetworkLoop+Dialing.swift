@@ -50,6 +50,7 @@ extension NetworkLoop {
         if let key = dialer.knownKey, connected[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
+            discoveredPeerIsConnected(key)
             return reportSuccess(dialer)
         }
         dialer.phase = .resolving
@@ -177,8 +178,11 @@ extension NetworkLoop {
         let event = PeerTransportEvent.unreachable(
             address: dialer.target.text, reason: error.description,
             nextTryMilliseconds: wait)
-        post { $0.report(event) }
-        discoveredPeerFailed(dialer)
+        // Announcements are not a way to flood the log.
+        if dialer.name == nil || reports.pass(atNanoseconds: now) != nil {
+            post { $0.report(event) }
+        }
+        discoveredPeerFailed(dialer, waiting: wait)
     }
 
     /// Reports that a previously unreachable address needs no further attempt.

@@ -63,8 +63,16 @@ extension NetworkLoop {
 
     private func found(_ peer: DiscoveredPeer) {
         discoveredPeers.insert(peer, at: setup.random())
-        guard let dialer = dialers.values.first(where: { $0.name == peer.name }) else { return }
-        dialers[dialer.identifier]?.target = .discovered(peer)
+        guard var dialer = dialers.values.first(where: { $0.name == peer.name }) else { return }
+        let former = dialer.target.text
+        // Reports name the first address.
+        if former != Dialer.Target.discovered(peer).text {
+            reportSuccess(dialer)
+            dialer.lastFailure = nil
+        }
+        dialer.target = .discovered(peer)
+        dialers[dialer.identifier] = dialer
+        areStatesOutdated = true
     }
 
     private func lost(_ name: AnnouncedName) {
@@ -77,13 +85,24 @@ extension NetworkLoop {
         dialers[dialer.identifier] = nil
         areStatesOutdated = true
         reportSuccess(dialer)
+        for channel in Array(channels.values)
+        where channel.dialer == dialer.identifier && channel.talkingKey == nil {
+            end(channel, .closedByOwnPeer)
+        }
     }
 
     /// Creates dialers for discovered peers, up to the limit.
     private func connectToDiscoveredPeers() {
-        var names = Set(dialers.values.compactMap(\.name))
-        for peer in discoveredPeers.inOrder where names.count < limits.discoveredPeers {
+        let discovered = dialers.values.filter { $0.name != nil }
+        var names = Set(discovered.compactMap(\.name))
+        // A peer that was started again is announced under several names for a while.
+        var keys: Set<PeerKey> = []
+        var count = discovered.filter { dialer in
+            if case .content(let key) = dialer.phase { keys.insert(key).inserted } else { true }
+        }.count
+        for peer in discoveredPeers.ready(at: now) where count < limits.discoveredPeers {
             guard names.insert(peer.name).inserted else { continue }
+            count += 1
             // Otherwise both would connect at once, and close one of the connections.
             let isSecond = (discovery?.name).map { own in
                 peer.name.bytes.lexicographicallyPrecedes(own.bytes)
@@ -94,12 +113,23 @@ extension NetworkLoop {
 
     /// Asks whether a peer that cannot be reached still exists; if there are more peers than the
     /// limit, dials another one instead.
-    func discoveredPeerFailed(_ dialer: Dialer) {
+    func discoveredPeerFailed(_ dialer: Dialer, waiting milliseconds: Int) {
         guard let name = dialer.name else { return }
         discovery?.doubt(name, now: now)
-        guard discoveredPeers.count > limits.discoveredPeers else { return }
+        discoveredPeers.failed(name, until: now + UInt64(milliseconds) * 1_000_000)
+        let names = Set(dialers.values.compactMap(\.name))
+        guard discoveredPeers.ready(at: now).contains(where: { !names.contains($0.name) }) else {
+            return
+        }
         discoveredPeers.moveToEnd(name)
         forget(dialer)
+    }
+
+    /// Asks whether all names of a peer still exist, if several lead to it.
+    func discoveredPeerIsConnected(_ key: PeerKey) {
+        let names = dialers.values.filter { $0.knownKey == key }.compactMap(\.name)
+        guard names.count > 1 else { return }
+        for name in names { discovery?.doubt(name, now: now) }
     }
 }
 
@@ -108,10 +138,19 @@ extension NetworkLoop {
 /// Each peer dials a random selection of them, so the mesh is connected with high probability.
 struct DiscoveredPeers {
     private var peers: [DiscoveredPeer] = []
+    /// The times until which failed peers wait.
+    private var waiting: [AnnouncedName: UInt64] = [:]
 
-    var count: Int { peers.count }
-    /// The peers in the order in which they are connected to.
-    var inOrder: [DiscoveredPeer] { peers }
+    /// Returns the peers that may be tried, in the order in which they are.
+    func ready(at now: UInt64) -> [DiscoveredPeer] {
+        peers.filter { waiting[$0.name] ?? 0 <= now }
+    }
+
+    /// Lets a peer wait after a failed attempt.
+    mutating func failed(_ name: AnnouncedName, until time: UInt64) {
+        guard peers.contains(where: { $0.name == name }) else { return }
+        waiting[name] = time
+    }
 
     /// Adds a peer at a random index, or replaces its addresses.
     mutating func insert(_ peer: DiscoveredPeer, at random: UInt64) {
@@ -124,6 +163,7 @@ struct DiscoveredPeers {
 
     mutating func remove(_ name: AnnouncedName) {
         peers.removeAll { $0.name == name }
+        waiting[name] = nil
     }
 
     mutating func moveToEnd(_ name: AnnouncedName) {

@@ -50,7 +50,7 @@ final class NetworkLoop {
     var discoveryFailure: String?
     private var lastIdentifier: UInt64 = 0
     private var isStopping = false
-    private var reports: ReportGate
+    var reports: ReportGate
     /// Whether the published connection states are out of date.
     var areStatesOutdated = true
     /// The time until which no connection is accepted, after the process ran out of descriptors.

@@ -2,6 +2,8 @@
 package struct DNSMessage: Hashable, Sendable {
     /// Maximum number of bytes of a received message (RFC 6762, section 17).
     package static let maximumLength = 9_000
+    /// Maximum numbers of questions, and of records in each part.
+    static let (maximumQuestions, maximumRecords) = (64, 256)
 
     /// Zero, except in queries of simple resolvers, whose responses repeat it.
     package var id: UInt16 = 0
@@ -33,6 +35,7 @@ extension DNSMessage {
         isTruncated = flags & 0x0200 != 0
         let questionCount = try reader.integer()
         let counts = (try reader.integer(), try reader.integer(), try reader.integer())
+        guard Int(questionCount) <= Self.maximumQuestions else { throw DNSReader.Failure() }
         for _ in 0..<questionCount {
             if let question = try reader.question() { questions.append(question) }
         }

@@ -5,6 +5,9 @@ package struct DNSName: Hashable, Sendable {
     /// Maximum number of bytes of a name, with the length of each label and the final zero.
     package static let maximumLength = 255
 
+    /// Maximum number of pointers in a name.
+    static let maximumPointers = 128
+
     /// The labels from the most specific one, with ASCII letters in lowercase.
     package let labels: [[UInt8]]
 

@@ -26,7 +26,7 @@ package struct DNSReader {
     /// Reads a number of records; omits those of other classes.
     mutating func records(_ count: UInt16) throws(Failure) -> [DNSRecord] {
         var records: [DNSRecord] = []
-        // Each record takes bytes, so an exaggerated count ends in a failure.
+        guard Int(count) <= DNSMessage.maximumRecords else { throw Failure() }
         for _ in 0..<count {
             if let record = try record() { records.append(record) }
         }
@@ -80,6 +80,7 @@ package struct DNSReader {
         // Each pointer must lead to earlier bytes than the part that it ends, so reading ends.
         var earliest = offset
         var end: Int?
+        var pointers = 0
         while true {
             guard position < bytes.count else { throw Failure() }
             let count = Int(bytes[position])
@@ -99,7 +100,10 @@ package struct DNSReader {
             case 3:
                 guard position + 1 < bytes.count else { throw Failure() }
                 let target = (count & 0x3F) << 8 | Int(bytes[position + 1])
-                guard target < earliest else { throw Failure() }
+                pointers += 1
+                guard target < earliest, pointers <= DNSName.maximumPointers else {
+                    throw Failure()
+                }
                 end = end ?? position + 2
                 (position, earliest) = (target, target)
             default: throw Failure()

@@ -25,12 +25,8 @@ final class MulticastSocket: Sendable {
             number = socket(family, SOCK_DGRAM, 0)
         #endif
         guard number >= 0 else { throw Self.failure("cannot create a socket") }
-        do throws(NetworkError) {
-            try configure(group, port, interface)
-        } catch {
-            close(number)
-            throw error
-        }
+        // If this throws, `deinit` closes the socket.
+        try configure(group, port, interface)
     }
 
     deinit {
@@ -47,11 +43,13 @@ final class MulticastSocket: Sendable {
         #if canImport(Darwin)
             try set(SOL_SOCKET, SO_REUSEPORT, Int32(1))
         #endif
-        if group.isIPv4 {
-            try joinIPv4(group, interface)
-        } else {
-            try joinIPv6(group, interface)
-        }
+        #if os(Linux)
+            // An IPv6 socket would receive packets of all interfaces that have joined the group.
+            // Linux before 5.7 permits it only to some users.
+            try? set(SOL_SOCKET, SO_BINDTOIFINDEX, Int32(bitPattern: interface))
+        #endif
+        if group.isIPv4 { try configureIPv4(interface) } else { try configureIPv6(interface) }
+        try join(group, interface)
         let any = IPAddress(unchecked: [UInt8](repeating: 0, count: group.bytes.count))
         guard SocketAddress(any, port: port).withPointer({ bind(number, $0, $1) }) == 0 else {
             throw Self.failure(
@@ -59,10 +57,9 @@ final class MulticastSocket: Sendable {
         }
     }
 
-    private func joinIPv4(_ group: IPAddress, _ interface: UInt32) throws(NetworkError) {
+    private func configureIPv4(_ interface: UInt32) throws(NetworkError) {
         let level = Int32(IPPROTO_IP)
         var request = ip_mreqn()
-        withUnsafeMutableBytes(of: &request.imr_multiaddr) { $0.copyBytes(from: group.bytes) }
         request.imr_ifindex = Int32(bitPattern: interface)
         try set(level, IP_MULTICAST_IF, request)
         // RFC 6762, section 11, requires this time to live.
@@ -74,24 +71,30 @@ final class MulticastSocket: Sendable {
             // Otherwise the socket also receives packets from other interfaces.
             try set(level, IP_MULTICAST_ALL, Int32(0))
         #endif
-        try set(level, IP_ADD_MEMBERSHIP, request)
     }
 
-    private func joinIPv6(_ group: IPAddress, _ interface: UInt32) throws(NetworkError) {
+    private func configureIPv6(_ interface: UInt32) throws(NetworkError) {
         let level = Int32(IPPROTO_IPV6)
         try set(level, IPV6_V6ONLY, Int32(1))
-        var request = ipv6_mreq()
-        withUnsafeMutableBytes(of: &request.ipv6mr_multiaddr) { $0.copyBytes(from: group.bytes) }
-        request.ipv6mr_interface = interface
         try set(level, IPV6_MULTICAST_IF, Int32(bitPattern: interface))
         try set(level, IPV6_MULTICAST_HOPS, Int32(255))
         try set(level, IPV6_UNICAST_HOPS, Int32(255))
         try set(level, IPV6_MULTICAST_LOOP, Int32(1))
-        #if os(Linux)
-            // The option IPV6_MULTICAST_ALL, of Linux 4.20 and later.
-            try? set(level, 29, Int32(0))
-        #endif
-        try set(level, IPV6_JOIN_GROUP, request)
+    }
+
+    /// Joins the group on the interface, in the same way for both families.
+    private func join(_ group: IPAddress, _ interface: UInt32) throws(NetworkError) {
+        var request = group_req()
+        request.gr_interface = interface
+        SocketAddress(group, port: 0, interface: interface).withPointer { address, length in
+            withUnsafeMutableBytes(of: &request.gr_group) {
+                $0.copyMemory(
+                    from: UnsafeRawBufferPointer(start: address, count: Int(length)))
+            }
+        }
+        try set(
+            Int32(group.isIPv4 ? IPPROTO_IP : IPPROTO_IPV6), MCAST_JOIN_GROUP, request,
+            "cannot join the group of multicast DNS")
     }
 
     /// Sends a packet, to the group unless a receiver is named.
@@ -122,12 +125,13 @@ final class MulticastSocket: Sendable {
     }
 
     private func set<Value>(
-        _ level: Int32, _ option: Int32, _ value: Value
+        _ level: Int32, _ option: Int32, _ value: Value,
+        _ problem: String = "cannot configure a socket"
     ) throws(NetworkError) {
         let result = withUnsafePointer(to: value) {
             setsockopt(number, level, option, $0, socklen_t(MemoryLayout<Value>.size))
         }
-        guard result == 0 else { throw Self.failure("cannot configure a socket") }
+        guard result == 0 else { throw Self.failure(problem) }
     }
 
     private static func failure(_ problem: String) -> NetworkError {

@@ -14,9 +14,11 @@ struct NetworkInterface: Hashable, Sendable {
     var addresses: [InterfaceAddress]
 
     /// Returns the interfaces of this host that carry packets to all hosts of a network.
-    static func multicast() -> [NetworkInterface] {
+    ///
+    /// Returns nil if the system cannot list them, for example because it has no descriptor left.
+    static func multicast() -> [NetworkInterface]? {
         var first: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&first) == 0 else { return [] }
+        guard getifaddrs(&first) == 0 else { return nil }
         defer { freeifaddrs(first) }
         var found: [UInt32: NetworkInterface] = [:]
         var next = first
@@ -27,9 +29,14 @@ struct NetworkInterface: Hashable, Sendable {
                 let address = SocketAddress(UnsafePointer(entry.ifa_addr))?.ip
             else { continue }
             let index = if_nametoindex(entry.ifa_name)
-            guard index > 0 else { continue }
+            guard index > 0 else {
+                guard errno == ENXIO || errno == ENODEV else { return nil }
+                continue
+            }
             let mask = SocketAddress(UnsafePointer(entry.ifa_netmask))?.ip?.bytes ?? []
-            let length = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+            // Without a mask, the interface reaches only itself.
+            let length =
+                mask.isEmpty ? .max : mask.reduce(0) { $0 + $1.nonzeroBitCount }
             found[
                 index,
                 default: NetworkInterface(
@@ -65,10 +72,8 @@ final class InterfaceChanges: Sendable {
                     bind(number, $0, length)
                 }
             }
-            guard result == 0 else {
-                close(number)
-                return nil
-            }
+            // `deinit` closes the socket.
+            guard result == 0 else { return nil }
         #endif
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         _ = fcntl(number, F_SETFL, O_NONBLOCK)

@@ -140,6 +140,16 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     /// The address without its port; nil for other families.
     var ip: IPAddress? { IPAddress(hostBytes) }
 
+    /// The interface of a link-local IPv6 address; 0 for other addresses.
+    var interface: UInt32 {
+        guard family == AF_INET6 else { return 0 }
+        return withUnsafeBytes(of: storage) { bytes in
+            bytes.load(
+                fromByteOffset: MemoryLayout<sockaddr_in6>.offset(of: \.sin6_scope_id) ?? 24,
+                as: UInt32.self)
+        }
+    }
+
     /// The port.
     var port: UInt16 {
         withUnsafeBytes(of: storage) { bytes in

@@ -59,7 +59,6 @@ struct PeerSetup: Sendable {
         subscriptions = arguments.allValues("subscribe")
         deviceName = arguments.value("name") ?? ""
         isServer = arguments.has("server")
-        discovery = listens && !arguments.has("no-discovery") ? .localNetwork : .off
         let identity = try Self.identity(arguments)
         let keyPair = try asTool { try PeerKeyPair.load(from: keyFile) }
         var network = NetworkConfiguration(
@@ -73,6 +72,11 @@ struct PeerSetup: Sendable {
             throw .usage("missing --connect ADDRESS")
         }
         self.network = network
+        // A peer that only this machine reaches connects to no others by itself.
+        let isReachable = network.listening.contains {
+            !$0.hasPrefix("127.") && !$0.hasPrefix("[::1]")
+        }
+        discovery = isReachable && !arguments.has("no-discovery") ? .localNetwork : .off
     }
 
     private static func identity(_ arguments: Arguments) throws(ToolError) -> NetworkIdentity {

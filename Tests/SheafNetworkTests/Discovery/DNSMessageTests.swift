@@ -58,6 +58,37 @@ struct DNSMessageTests {
         }
     }
 
+    @Test func `messages of many questions, records or pointers are refused`() throws {
+        var message = DNSMessage()
+        let name = DNSName(literal: "a.local")
+        message.questions = [DNSQuestion](repeating: DNSQuestion(name, 1), count: 64)
+        let address = DNSRecord.Contents.address(IPAddress(unchecked: [1, 2, 3, 4]))
+        let record = DNSRecord(name, address, seconds: 1, replacesOthers: false)
+        message.answers = [DNSRecord](repeating: record, count: 256)
+        #expect(try read(message.bytes) == message)
+        message.questions.append(DNSQuestion(name, 1))
+        #expect(throws: DNSReader.Failure.self) { try read(message.bytes) }
+        message.questions = []
+        message.answers.append(record)
+        #expect(throws: DNSReader.Failure.self) { try read(message.bytes) }
+        // A name that is the end of a chain of pointers, each of which leads to the one before.
+        for (count, isRead) in [(127, true), (129, false)] {
+            // The data of a record of an unknown type holds the chain.
+            var chain: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0]
+            chain += [0, 0, 99, 0, 1, 0, 0, 0, 0]
+            chain += [UInt8(2 * count >> 8), UInt8(truncatingIfNeeded: 2 * count)]
+            var target = 12
+            for _ in 0..<count {
+                let offset = chain.count
+                chain += [0xC0 | UInt8(target >> 8), UInt8(truncatingIfNeeded: target)]
+                target = offset
+            }
+            chain += [0xC0 | UInt8(target >> 8), UInt8(truncatingIfNeeded: target)]
+            chain += [0, 99, 0, 1, 0, 0, 0, 0, 0, 0]
+            #expect(((try? read(chain)) != nil) == isRead, "\(count) pointers")
+        }
+    }
+
     @Test func `labels over 63 bytes and names over 255 are refused`() throws {
         let label = [UInt8](repeating: 97, count: 63)
         #expect(DNSName(labels: [label + [97]]) == nil)

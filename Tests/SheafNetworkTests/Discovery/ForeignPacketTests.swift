@@ -189,6 +189,55 @@ struct ForeignPacketTests: PacketTests {
         #expect(links.sent.count == 5)
     }
 
+    @Test func `a question that lists the peer itself as known is not asked again`() throws {
+        links.add(key, on: [1])
+        links.run(seconds: 20)
+        let count = links.sent.count
+        let pointer = DNSRecord(
+            Self.service, .pointer(try instance(0)), seconds: 4_000, replacesOthers: false)
+        ask(DNSQuestion(Self.service, DNSType.pointer), known: [pointer])
+        // Without that question, the peer would ask 40 to 47 seconds after its start.
+        links.run(seconds: 40)
+        #expect(links.sent.count == count)
+    }
+
+    @Test func `packets from other networks are ignored, and not answered`() {
+        links.add(key, on: [1])
+        links.run(seconds: 10)
+        let count = links.sent.count
+        for port: UInt16 in [5_353, 40_000] {
+            let far = PacketSource(IPAddress(unchecked: [192, 0, 2, 1]), port: port)
+            ask(DNSQuestion(Self.service, DNSType.pointer), from: far)
+            links.run(seconds: 2)
+        }
+        #expect(links.sent.count == count)
+    }
+
+    @Test func `a name that was given up is withdrawn`() throws {
+        links.add(key, on: [1])
+        links.add(key, on: [1])
+        links.run(seconds: 10)
+        for _ in 0..<10 {
+            links.inject(try contradiction(), on: 1, from: Self.foreign)
+            links.run(seconds: 0.3)
+        }
+        links.run(seconds: 3)
+        #expect(links.hosts[1].found.count == 1)
+    }
+
+    @Test func `short times to live cause at most a question in a second`() {
+        links.add(key, on: [1], port: nil)
+        links.run(seconds: 20)
+        let count = links.sent.count
+        for number in 0..<200 {
+            let message = announcement(
+                AnnouncedName(random: UInt64(number)), at: [Self.foreign.address], seconds: 1)
+            links.inject(message.bytes, on: 1, from: Self.foreign)
+            links.run(seconds: 0.05)
+        }
+        #expect(links.sent.count - count <= 11)
+    }
+
     @Test func `damaged packets break no rule`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("damaged packets of discovery, seed \(seed)")
