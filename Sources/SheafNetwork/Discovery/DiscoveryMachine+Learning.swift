@@ -71,8 +71,11 @@ extension DiscoveryMachine {
         for (link, entry) in peers[name]?.entries ?? [:] {
             if entry.expires <= now {
                 removeEntry(name, link)
-            } else if let refresh = entry.refresh, refresh <= now {
-                peers[name]?.entries[link]?.refreshes += 1
+            } else if entry.refresh ?? .max <= now {
+                // Several are due at once after a time in which the process did not run.
+                while peers[name]?.entries[link]?.refresh ?? .max <= now {
+                    peers[name]?.entries[link]?.refreshes += 1
+                }
                 if let state = links[link] {
                     links[link]?.nextQuestion =
                         max(now, state.lastQuestion + DiscoveryTimes.sameRecord)

@@ -203,7 +203,7 @@ struct ForeignPacketTests: PacketTests {
 
     @Test func `packets from other networks are ignored, and not answered`() {
         links.add(key, on: [1])
-        links.run(seconds: 10)
+        links.run(seconds: 20)
         let count = links.sent.count
         for port: UInt16 in [5_353, 40_000] {
             let far = PacketSource(IPAddress(unchecked: [192, 0, 2, 1]), port: port)
