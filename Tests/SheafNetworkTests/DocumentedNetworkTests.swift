@@ -49,6 +49,7 @@ struct DocumentedNetworkTests {
             case .attemptsEnded(let address): print("connected or not needed:", address)
             }
         }
+        peer.discovery = .localNetwork
         try peer.sync.start()
         try transport.add(address)
         try transport.remove(address)

@@ -55,10 +55,22 @@ package struct DiscoveredPeer: Hashable, Sendable {
         package let port: UInt16
         /// The interface that reaches the address.
         package let interface: UInt32
+
+        package init(address: IPAddress, port: UInt16, interface: UInt32) {
+            self.address = address
+            self.port = port
+            self.interface = interface
+        }
     }
 
     package let name: AnnouncedName
     /// The mark by which members that know the key of the peer recognize it.
     package let mark: [UInt8]
     package let addresses: [Address]
+
+    package init(name: AnnouncedName, mark: [UInt8], addresses: [Address]) {
+        self.name = name
+        self.mark = mark
+        self.addresses = addresses
+    }
 }
