@@ -182,12 +182,12 @@ struct DiscoveryTests {
 
     // `sheaf-network idle 50` does the same with fifty.
     @Test
-    func `fifteen idle peers send at most a packet in three seconds, and keep finding each other`()
+    func `fifteen idle peers send at most a packet in a second, and keep finding each other`()
         throws
     {
         let idle = try IdlePeers(15, seed: seed)
         print("fifteen idle peers sent \(idle.packetsPerMinute) packets in the minutes of an hour")
-        #expect(idle.packetsPerMinute.allSatisfy { $0 <= 20 })
+        #expect(idle.packetsPerMinute.allSatisfy { $0 <= 60 })
         #expect(idle.found == [14])
     }
 
