@@ -14,8 +14,6 @@ package final class SimulatedLinks {
         /// The interfaces that carry no packets.
         package var silent: Set<UInt32> = []
         package var found: [AnnouncedName: DiscoveredPeer] = [:]
-        /// When each name was first found.
-        package var times: [AnnouncedName: UInt64] = [:]
         package var isRunning = true
     }
 
@@ -216,7 +214,6 @@ package final class SimulatedLinks {
                     packet, PacketSource(address, port: MulticastDNS.port), isIPv4: link.isIPv4)
             case .found(let peer):
                 hosts[host].found[peer.name] = peer
-                if hosts[host].times[peer.name] == nil { hosts[host].times[peer.name] = now }
             case .lost(let name): hosts[host].found[name] = nil
             }
         }

@@ -150,8 +150,7 @@ package struct DiscoveryMachine {
     package mutating func doubt(_ name: AnnouncedName, now: UInt64) {
         guard let peer = peers[name] else { return }
         for (link, entry) in peer.entries where entry.expires > now + DiscoveryTimes.doubt {
-            peers[name]?.entries[link]?.expires = now + DiscoveryTimes.doubt
-            peers[name]?.entries[link]?.refreshes = DiscoveryTimes.refreshes.count
+            peers[name]?.entries[link]?.renew(from: now, for: DiscoveryTimes.doubt)
             if let state = links[link], state.unresolved.count < limits.unresolved {
                 links[link]?.unresolved.insert(name)
                 links[link]?.resolving =

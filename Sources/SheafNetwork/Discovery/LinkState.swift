@@ -88,12 +88,27 @@ struct KnownPeer {
     struct Entry {
         var addresses: [IPAddress]
         let port: UInt16
-        let received: UInt64
+        private(set) var received: UInt64
         var expires: UInt64
         /// Number of times that the peer was asked for before it expires.
         var refreshes = 0
         /// A part of the time to live, which differs between hosts.
-        let jitter: UInt64
+        private(set) var jitter: UInt64
+
+        init(
+            addresses: [IPAddress], port: UInt16, received: UInt64, expires: UInt64, jitter: UInt64
+        ) {
+            self.addresses = addresses
+            self.port = port
+            self.received = received
+            self.expires = expires
+            self.jitter = jitter
+        }
+
+        /// Begins another time to live, near whose end the peer is asked for again.
+        mutating func renew(from now: UInt64, for nanoseconds: UInt64) {
+            (received, expires, refreshes, jitter) = (now, now + nanoseconds, 0, 0)
+        }
 
         /// When the peer is asked for the next time; nil if it was asked for often enough.
         var refresh: UInt64? {

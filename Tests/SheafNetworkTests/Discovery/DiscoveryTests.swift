@@ -167,6 +167,19 @@ struct DiscoveryTests {
         #expect(links.hosts[0].found.count == 1)
     }
 
+    @Test func `a doubted peer stays although its first answers are lost`() throws {
+        let links = links()
+        for _ in 0..<2 { links.add(key, on: [1]) }
+        links.run(seconds: 60)
+        let name = try #require(links.hosts[0].found.keys.first)
+        links.lost = 100
+        links.doubt(0, name)
+        links.run(seconds: 5)
+        links.lost = 0
+        links.run(seconds: 60)
+        #expect(links.hosts[0].found.count == 1)
+    }
+
     @Test func `a peer that crashed is forgotten when its time is over`() {
         let links = links()
         for _ in 0..<2 { links.add(key, on: [1]) }
