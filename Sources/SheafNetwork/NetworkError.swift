@@ -69,6 +69,8 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     case database
     /// The remote peer has another shared key.
     case sharedKey = "shared-key"
+    /// The remote peer is not the one that presence has reported at its address.
+    case otherPeer = "other-peer"
     /// The remote peer has the same key as this one.
     case itself = "self"
     /// Another connection to the same peer was kept.

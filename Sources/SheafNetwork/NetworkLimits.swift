@@ -16,7 +16,8 @@ public struct NetworkLimits: Hashable, Sendable {
     /// At the limit `unknownConnections`, it does not protect the network with the most connections
     /// if that has several.
     public var patienceMilliseconds = 1_000
-    /// Maximum number of peers found on the local network that this peer connects to.
+    /// Maximum number of peers found on the local network, or reported with their addresses by
+    /// others, that this peer connects to.
     ///
     /// They are chosen at random; further peers are reached through them.
     public var discoveredPeers = 16

@@ -11,18 +11,50 @@ public protocol PeerTransport: Sendable {
     func stop()
     /// Turns discovery on or off; it is off until the first call.
     func setDiscovery(_ discovery: PeerDiscovery)
+    /// Where other machines can connect to this peer; empty unless discovery is on.
+    ///
+    /// The transport reports changes with `PeerTransportHost.addressesChanged()`.
+    var addresses: [PeerAddress] { get }
+    /// Replaces the peers that have published their addresses; used only while discovery is on.
+    ///
+    /// The addresses may be forged. The transport connects to as many of these peers as it permits,
+    /// and accepts no other peer in place of the one with the key.
+    func propose(_ peers: [PeerKey: [PeerAddress]])
 }
 
 extension PeerTransport {
     /// Does nothing: the transport finds no peers by itself.
     public func setDiscovery(_ discovery: PeerDiscovery) {}
+    /// None.
+    public var addresses: [PeerAddress] { [] }
+    /// Does nothing: the transport does not connect to addresses.
+    public func propose(_ peers: [PeerKey: [PeerAddress]]) {}
+}
+
+/// An IP address and a port on which a peer accepts connections.
+public struct PeerAddress: Hashable, Sendable {
+    /// The bytes of the IP address, 4 or 16, the most significant first.
+    public let bytes: [UInt8]
+    /// The port.
+    public let port: UInt16
+
+    /// Creates an address; returns nil unless there are 4 or 16 bytes.
+    public init?(_ bytes: [UInt8], port: UInt16) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
+        self.port = port
+    }
 }
 
 /// Where a transport looks for peers by itself.
 public enum PeerDiscovery: Sendable, Hashable {
     /// Nowhere; peers are only found by their configured addresses.
     case off
-    /// On the networks of this machine's interfaces, by multicast DNS.
+    /// On the networks of this machine's interfaces, by multicast DNS, and at the addresses that
+    /// connected peers report of others.
+    ///
+    /// Peers also publish their own addresses to all peers of the mesh, for networks without
+    /// multicast.
     ///
     /// Only hosts that know the shared key or the key of the authority recognize the database and
     /// the peer in an announcement; in development mode, hosts that guess the database id.
@@ -41,11 +73,16 @@ public protocol PeerTransportHost: AnyObject, Sendable {
     ///
     /// The reason is not sent to the other side.
     func refuse(_ connection: any PeerConnection, because reason: String)
+    /// Handles a change of `PeerTransport.addresses`.
+    func addressesChanged()
 }
 
 extension PeerTransportHost {
     /// No metadata.
     public var metadata: Object { Object() }
+
+    /// Does nothing: the host does not publish addresses.
+    public func addressesChanged() {}
 
     /// Reports the refusal as an event, and closes the connection.
     public func refuse(_ connection: any PeerConnection, because reason: String) {

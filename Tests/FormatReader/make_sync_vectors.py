@@ -376,14 +376,25 @@ def attachments(output):
 
 
 def record(key=0, count=300, flags=1, name="Anna’s phone".encode(), system=b"Linux", version=b"0.1.0",
-           metadata=b'{"role":"waiter"}', neighbors=((1, 2), (2, 0))):
+           metadata=b'{"role":"waiter"}', neighbors=((1, 2), (2, 0)), addresses=()):
     return (bytes([key]) * 32 + struct.pack("<QQ", 1_700_000_000_000, 7) + varint(count) + bytes([flags])
-            + text(name) + text(system) + text(version) + text(metadata) + varint(len(neighbors))
+            + text(name) + text(system) + text(version) + text(metadata) + varint(len(addresses))
+            + b"".join(addresses) + varint(len(neighbors))
             + b"".join(bytes([neighbor]) * 32 + bytes([kind]) for neighbor, kind in neighbors))
+
+
+def address(host, port=4_120):
+    return bytes([len(host)]) + bytes(host) + struct.pack("<H", port)
+
+
+def ipv6(*words):
+    return struct.pack(">8H", *words, *[0] * (7 - len(words)), 1)
 
 
 def presences(output):
     lonely = record(9, 0, 0, b"", b"", b"", b"", ())
+    home, office = address([10, 9, 1, 2]), address([192, 168, 1, 20], 65_535)
+    wide = address(ipv6(0x2001, 0xdb8), 1)
     output.begin("presence", "the records of two peers")
     output.bytes("presence.presence", varint(2) + record() + lonely)
     output.lines += ["presence.count1 = 300", "presence.neighbors1 = 2", "presence.server1 = 1"]
@@ -394,6 +405,16 @@ def presences(output):
     output.lines += ["presence.count2 = 0", "presence.neighbors2 = 0", "presence.server2 = 0"]
     for field in ["name", "system", "version", "metadata"]:
         output.text(f"presence.{field}2", b"")
+    output.begin("presence-addresses", "a record with addresses")
+    output.bytes("presence-addresses.presence", varint(1) + record(addresses=(home, office, wide)))
+    output.lines += ["presence-addresses.count1 = 300", "presence-addresses.neighbors1 = 2",
+                     "presence-addresses.server1 = 1"]
+    output.text("presence-addresses.name1", "Anna’s phone".encode())
+    output.text("presence-addresses.system1", b"Linux")
+    output.text("presence-addresses.version1", b"0.1.0")
+    output.text("presence-addresses.metadata1", b'{"role":"waiter"}')
+    output.text("presence-addresses.addresses1",
+                b"10.9.1.2 4120, 192.168.1.20 65535, 32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.1 1")
     many = [(number, 0) for number in range(1, 5)]
     long = b'{"a":"' + b"a" * 4_089 + b'"}'
     output.begin("presence-long", "the longest metadata")
@@ -417,6 +438,32 @@ def presences(output):
             ("itself", "a peer as its own neighbor", record(neighbors=((0, 0), (1, 0)))),
             ("neighbors", "more neighbors than the limit",
              record(neighbors=())[:-1] + varint(1_024)),
+            ("address-many", "more addresses than the limit",
+             record(addresses=[address([10, 0, 0, number]) for number in range(17)])),
+            ("address-length", "an address of neither 4 nor 16 bytes",
+             record(addresses=(address([10, 0, 0, 1, 0]),))),
+            ("address-order", "addresses in the wrong order", record(addresses=(office, home))),
+            ("address-family", "an IPv6 address before an IPv4 address",
+             record(addresses=(wide, home))),
+            ("address-port", "ports in the wrong order",
+             record(addresses=(address([10, 0, 0, 1], 256), address([10, 0, 0, 1], 1)))),
+            ("address-twice", "a duplicate address", record(addresses=(home, home))),
+            ("port-none", "the port 0", record(addresses=(address([10, 0, 0, 1], 0),))),
+            ("loopback", "a loopback address", record(addresses=(address([127, 0, 0, 1]),))),
+            ("unspecified", "the address 0.0.0.0", record(addresses=(address([0, 0, 0, 0]),))),
+            ("multicast", "a multicast address", record(addresses=(address([224, 0, 0, 251]),))),
+            ("broadcast", "the broadcast address",
+             record(addresses=(address([255, 255, 255, 255]),))),
+            ("link-local", "an IPv4 address of one link",
+             record(addresses=(address([169, 254, 169, 254]),))),
+            ("ipv6-loopback", "the IPv6 loopback address", record(addresses=(address(ipv6()),))),
+            ("ipv6-unspecified", "the address ::", record(addresses=(address(bytes(16)),))),
+            ("ipv6-mapped", "a mapped IPv4 address",
+             record(addresses=(address(bytes(10) + b"\xff\xff\x0a\x00\x00\x01"),))),
+            ("ipv6-multicast", "an IPv6 multicast address",
+             record(addresses=(address(ipv6(0xff02)),))),
+            ("ipv6-link-local", "an IPv6 address of one link",
+             record(addresses=(address(ipv6(0xfe80)),))),
             ("end", "a truncated record", record(neighbors=many)[:-1]),
             ("more", "bytes after the last record", record() + b"\0")]:
         output.begin(f"presence-{name}", comment)

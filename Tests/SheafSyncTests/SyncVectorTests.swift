@@ -112,6 +112,11 @@ struct SyncVectorTests {
                 #expect(record.description.softwareVersion == (try text("version")))
                 let metadata = try text("metadata")
                 #expect(record.description.metadata == Array(metadata.utf8))
+                let addresses = record.description.addresses.map { address in
+                    "\(address.bytes.map(String.init).joined(separator: ".")) \(address.port)"
+                }.joined(separator: ", ")
+                let field = "\(name).addresses\(index + 1)"
+                #expect(addresses == (try vectors.has(field) ? vectors.text(field) : ""))
             }
             #expect(!vectors.has("\(name).count\(message.records.count + 1)"))
         }

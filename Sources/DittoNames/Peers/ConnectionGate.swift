@@ -44,6 +44,10 @@ final class ConnectionGate: PeerTransportHost {
         host?.report(event)
     }
 
+    func addressesChanged() {
+        host?.addressesChanged()
+    }
+
     func refuse(_ connection: any PeerConnection, because reason: String) {
         host?.refuse(connection, because: reason)
     }

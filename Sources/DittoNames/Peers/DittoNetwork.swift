@@ -11,6 +11,8 @@ final class DittoNetwork: PeerTransport {
         var running: TCPTransport?
         /// The gate of the running transport, which holds its host weakly.
         var gate: ConnectionGate?
+        /// The peers whose addresses other peers have reported.
+        var proposals: [PeerKey: [PeerAddress]] = [:]
     }
 
     private let databaseID: DatabaseID
@@ -50,6 +52,16 @@ final class DittoNetwork: PeerTransport {
 
     func stop() {
         changing.withLock { _ in end() }
+    }
+
+    var addresses: [PeerAddress] { state.withLock(\.running)?.addresses ?? [] }
+
+    func propose(_ peers: [PeerKey: [PeerAddress]]) {
+        // Under the lock, so that a transport that begins gets the newest ones.
+        state.withLock { state in
+            state.proposals = peers
+            state.running?.propose(peers)
+        }
     }
 
     /// Changes the configuration; a running transport applies it immediately.
@@ -122,7 +134,11 @@ final class DittoNetwork: PeerTransport {
 
     private func begin(_ transport: TCPTransport, _ gate: ConnectionGate) throws {
         try transport.start(gate)
-        state.withLock { ($0.running, $0.gate) = (transport, gate) }
+        state.withLock { state in
+            (state.running, state.gate) = (transport, gate)
+            transport.propose(state.proposals)
+        }
+        gate.addressesChanged()
     }
 
     private func end() {

@@ -41,7 +41,8 @@ public final class Peer: Sendable {
         var limits = ReplicatorLimits()
         limits.receivedAttachments = max(0, configuration.attachmentQuota)
         let unreachable = UnreachableAddresses(store.queries)
-        loop = PeerLoop(store, registry, fetches, presences, unreachable, limits)
+        loop = PeerLoop(
+            store, registry, fetches, presences, unreachable, limits, configuration.transports)
         fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, registry, presences, loop, unreachable)
         connections = PeerConnections(loop, presence)
@@ -91,9 +92,10 @@ public final class Peer: Sendable {
     ///
     ///     peer.discovery = .localNetwork
     ///
-    /// It can be changed at any time. Found peers only become connected if they prove that they
-    /// belong to the database, like those of configured addresses. A transport in development mode
-    /// that allows no other machines finds none.
+    /// It can be changed at any time. With `.localNetwork`, this peer also publishes its addresses
+    /// to all peers of the mesh, and connects to those that others publish. Found peers only become
+    /// connected if they prove that they belong to the database, like those of configured
+    /// addresses. A transport in development mode that allows no other machines finds none.
     public var discovery: PeerDiscovery {
         get { sync.discovery }
         set { sync.discovery = newValue }
@@ -150,6 +152,10 @@ final class PeerConnections: PeerTransportHost {
     }
 
     var metadata: Object { presence.metadata }
+
+    func addressesChanged() {
+        loop.post(.addressesChanged)
+    }
 
     func report(_ event: PeerTransportEvent) {
         presence.record(event)

@@ -31,6 +31,8 @@ final class PeerLoop: Sendable {
         case stopConnections
         /// The name or the metadata that this peer publishes has changed.
         case presented(name: String, metadata: [UInt8])
+        /// The addresses of a transport have changed.
+        case addressesChanged
         /// A closure to call with the replicator, or with nil after the peer has stopped.
         case request(@Sendable (Replicator?) -> Void)
     }
@@ -68,6 +70,9 @@ final class PeerLoop: Sendable {
     private let fetches: FetchRegistry
     private let presence: PresenceRegistry
     private let unreachable: UnreachableAddresses
+    let transports: [any PeerTransport]
+    /// The addresses that were last proposed to the transports.
+    let proposed = Mutex<[[UInt8]: [PeerRecord.Address]]>([:])
     private let thread = Mutex<Thread?>(nil)
     private let limits: ReplicatorLimits
     private let evaluationStop = EvaluationStop()
@@ -77,8 +82,10 @@ final class PeerLoop: Sendable {
     init(
         _ store: Store, _ registry: ReplicationRegistry, _ fetches: FetchRegistry,
         _ presence: PresenceRegistry,
-        _ unreachable: UnreachableAddresses, _ limits: ReplicatorLimits
+        _ unreachable: UnreachableAddresses, _ limits: ReplicatorLimits,
+        _ transports: [any PeerTransport]
     ) {
+        self.transports = transports
         self.limits = limits
         self.unreachable = unreachable
         self.presence = presence
@@ -206,6 +213,7 @@ final class PeerLoop: Sendable {
         case .cancelFetch(let id): replicator.cancelFetch(id)
         case .stopConnections: replicator.stop()
         case .presented(let name, let metadata): replicator.present(name: name, metadata: metadata)
+        case .addressesChanged: publishAddresses(of: replicator)
         case .request(let answer):
             // The caller may have committed before; the answer must include that commit.
             replicator.processPublished()
@@ -252,7 +260,10 @@ final class PeerLoop: Sendable {
                 host.allStatuses, refusals,
                 at: store.queries.documents.store.options.clock.wallMilliseconds())
         }
-        if hasNewPresence { update(presence, of: host) }
+        if hasNewPresence {
+            update(presence, of: host)
+            proposeAddresses(of: host)
+        }
         if !refused.isEmpty { record(refused) }
     }
 

@@ -73,6 +73,7 @@ public final class PeerSync: Sendable {
         guard ends else { return }
         loop.post(.stopConnections)
         for transport in transports { transport.stop() }
+        loop.post(.addressesChanged)
         unreachable.removeAll()
         loop.post(.unreachableChanged)
         registry.recordSyncing(false)

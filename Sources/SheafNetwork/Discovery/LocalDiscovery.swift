@@ -17,13 +17,18 @@ final class LocalDiscovery {
 
     let key: DiscoveryKey
     private var machine: DiscoveryMachine
+    /// The listeners on the announced port.
     private let listeners: [SocketAddress]
+    private let allListeners: [SocketAddress]
     private var sockets: [DiscoveryLink: MulticastSocket] = [:]
     private let changes = InterfaceChanges()
     private var nextScan: UInt64
     /// The addresses of this host that have been removed since the last call of `advance`.
     private(set) var removed: Set<IPAddress> = []
     private var own: Set<IPAddress> = []
+    /// Where other machines can connect to this peer, in the order of the interfaces.
+    private(set) var accepting: [PeerAddress] = []
+    private var networks: [InterfaceAddress] = []
     /// The error of the last scan; nil if all sockets could be opened.
     private(set) var failure: NetworkError?
     private var polled: [(link: DiscoveryLink, index: Int)] = []
@@ -37,6 +42,7 @@ final class LocalDiscovery {
         self.key = key
         // One port is announced; the addresses are those that accept connections to it.
         let reachable = listeners.filter { !$0.isLoopback }
+        allListeners = reachable
         let port = (reachable.first { $0.isWildcard } ?? reachable.first)?.port
         self.listeners = reachable.filter { $0.port == port }
         machine = DiscoveryMachine(key, peer, port: port, now: now, random: random)
@@ -90,6 +96,11 @@ final class LocalDiscovery {
         machine.doubt(name, now: now)
     }
 
+    /// Whether an address is reached without a router.
+    func reaches(_ address: IPAddress) -> Bool {
+        networks.contains { $0.reaches(address) }
+    }
+
     /// Sends goodbyes, and closes all sockets.
     func stop() {
         machine.stop()
@@ -110,14 +121,20 @@ final class LocalDiscovery {
 
     /// Opens a socket for each new interface, and closes those of interfaces that are gone.
     private func scan(_ now: UInt64) {
-        guard let interfaces = NetworkInterface.multicast() else {
+        guard let interfaces = NetworkInterface.all() else {
             nextScan = now + Self.blindScan
             return
         }
         nextScan = now + (changes == nil ? Self.blindScan : Self.scan)
         failure = nil
         var links: [DiscoveryLink: LinkAddresses] = [:]
-        for interface in interfaces {
+        networks = interfaces.flatMap(\.addresses)
+        accepting = networks.map(\.address).filter { !$0.isLinkLocalIPv6 }.flatMap { address in
+            allListeners.filter { $0.accepts(address) }.compactMap { listener in
+                PeerAddress(address.bytes, port: listener.port)
+            }
+        }
+        for interface in interfaces where interface.carriesMulticast {
             let addresses = LinkAddresses(
                 own: interface.addresses,
                 announced: interface.addresses.map(\.address).filter(isAnnounced),
@@ -147,9 +164,13 @@ final class LocalDiscovery {
     }
 
     private func isAnnounced(_ address: IPAddress) -> Bool {
-        listeners.contains { listener in
-            listener.ip == address
-                || listener.isWildcard && listener.ip?.isIPv4 == address.isIPv4
-        }
+        listeners.contains { $0.accepts(address) }
+    }
+}
+
+extension SocketAddress {
+    /// Whether a listener on this address accepts connections to an address of this host.
+    fileprivate func accepts(_ address: IPAddress) -> Bool {
+        ip == address || isWildcard && ip?.isIPv4 == address.isIPv4
     }
 }

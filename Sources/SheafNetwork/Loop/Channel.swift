@@ -39,6 +39,8 @@ final class Channel {
     var hasReceived = false
     /// The network that an incoming connection came from (`SocketAddress.network`).
     let network: [UInt8]
+    /// The host that was dialed for a learned peer (`LearnedPeers`).
+    var learnedHost: [UInt8]?
     /// The peer's key and the close error, set from sending the close alert until the peer closes.
     var parting: (key: PeerKey, error: NetworkError)?
     /// The index of the socket in the poller.

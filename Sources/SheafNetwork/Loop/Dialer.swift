@@ -17,12 +17,15 @@ struct Dialer {
         case address(NetworkAddress)
         /// A peer on the local network; its addresses may change.
         case discovered(DiscoveredPeer)
+        /// A peer whose addresses presence has reported.
+        case learned(PeerKey, [SocketAddress])
 
-        /// The address for reports; that of a discovered peer is its first one.
+        /// The address for reports; that of a found peer is its first one.
         var text: String {
             switch self {
             case .address(let address): address.description
             case .discovered(let peer): peer.sockets.first?.description ?? ""
+            case .learned(_, let addresses): addresses.first?.description ?? ""
             }
         }
     }
@@ -40,6 +43,18 @@ struct Dialer {
     var name: AnnouncedName? {
         if case .discovered(let peer) = target { return peer.name }
         return nil
+    }
+
+    /// The key of a learned peer, the only one that is accepted; nil for other targets.
+    var expectedKey: PeerKey? {
+        if case .learned(let key, _) = target { return key }
+        return nil
+    }
+
+    /// Whether the address was given by the application.
+    var isConfigured: Bool {
+        if case .address = target { return true }
+        return false
     }
 }
 

@@ -22,7 +22,7 @@ extension NetworkLoop {
     func millisecondsToNextDeadline() -> UInt64 {
         let wallNow = wallNow
         var (next, wall) = (pauseNanoseconds ?? .max, UInt64.max)
-        next = min(next, discovery?.deadline ?? .max)
+        if let discovery { next = min(next, discovery.deadline, nextLearning) }
         for channel in channels.values {
             next = min(next, channel.deadlineNanoseconds ?? .max)
             if let end = channel.endMilliseconds { wall = min(wall, end) }

@@ -154,6 +154,7 @@ extension NetworkLoop {
         channel.queue.die()
         channel.sender.close()
         if connected[key] == channel.identifier { connected[key] = nil }
+        nextLearning = now
         areStatesOutdated = true
         handler.closed(error.description)
     }

@@ -46,7 +46,11 @@ extension NetworkLoop {
     func dial(_ identifier: UInt64) {
         guard var dialer = dialers[identifier] else { return }
         areStatesOutdated = true
-        if case .discovered(let peer) = dialer.target { dialer.knownKey = connectedKey(of: peer) }
+        switch dialer.target {
+        case .discovered(let peer): dialer.knownKey = connectedKey(of: peer)
+        case .learned(let key, _): dialer.knownKey = key
+        case .address: break
+        }
         if let key = dialer.knownKey, connected[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
@@ -57,6 +61,7 @@ extension NetworkLoop {
         dialers[identifier] = dialer
         switch dialer.target {
         case .discovered(let peer): resolved(identifier, .success(peer.sockets))
+        case .learned(_, let addresses): resolved(identifier, .success(addresses))
         case .address(let address):
             if let found = try? SocketAddress.all(of: address, numeric: true) {
                 resolved(identifier, .success(found))
@@ -107,8 +112,17 @@ extension NetworkLoop {
         }
     }
 
-    private func tryNext(_ identifier: UInt64, _ addresses: ArraySlice<SocketAddress>) {
-        guard var dialer = dialers[identifier], let address = addresses.first else { return }
+    private func tryNext(
+        _ identifier: UInt64, _ addresses: ArraySlice<SocketAddress>, after last: NetworkError? = nil
+    ) {
+        guard var dialer = dialers[identifier] else { return }
+        var addresses = addresses
+        if dialer.expectedKey != nil { addresses = addresses.drop { !mayTryLearned($0) } }
+        guard let address = addresses.first else {
+            if let last { return failed(identifier, last) }
+            // Nothing was tried, so there is nothing to report.
+            return learnedPeerFailed(dialer, waiting: waitAgain(identifier))
+        }
         do throws(NetworkError) {
             guard channels.count < limits.connections else {
                 throw NetworkError(
@@ -118,10 +132,11 @@ extension NetworkLoop {
             let socket = try Socket.connecting(to: address)
             let channel = Channel(
                 newIdentifier(), socket,
-                address: dialer.name == nil ? dialer.target.text : address.description,
+                address: dialer.isConfigured ? dialer.target.text : address.description,
                 role: .dialer,
                 dialer: identifier, stage: .connecting, now: now, limits: limits)
             channel.wantsToWrite = true
+            if dialer.expectedKey != nil { channel.learnedHost = address.ip?.bytes }
             channels[channel.identifier] = channel
             dialer.phase = .trying(
                 channel: channel.identifier, others: Array(addresses.dropFirst()))
@@ -131,7 +146,7 @@ extension NetworkLoop {
                 failed(identifier, error)
                 return
             }
-            tryNext(identifier, addresses.dropFirst())
+            tryNext(identifier, addresses.dropFirst(), after: error)
         }
     }
 
@@ -148,8 +163,10 @@ extension NetworkLoop {
             dialers[identifier] = dialer
             waitAgain(identifier)
         case .trying(channel.identifier, let others):
-            if case .connecting = channel.stage, !others.isEmpty {
-                tryNext(identifier, others[...])
+            var isNextTried = dialer.expectedKey.map { connected[$0] == nil } ?? false
+            if case .connecting = channel.stage { isNextTried = true }
+            if isNextTried, !others.isEmpty {
+                tryNext(identifier, others[...], after: error)
             } else {
                 failed(identifier, error)
             }
@@ -179,10 +196,11 @@ extension NetworkLoop {
             address: dialer.target.text, reason: error.description,
             nextTryMilliseconds: wait)
         // Announcements are not a way to flood the log.
-        if dialer.name == nil || reports.pass(atNanoseconds: now) != nil {
+        if dialer.isConfigured || reports.pass(atNanoseconds: now) != nil {
             post { $0.report(event) }
         }
         discoveredPeerFailed(dialer, waiting: wait)
+        learnedPeerFailed(dialer, waiting: wait)
     }
 
     /// Reports that a previously unreachable address needs no further attempt.

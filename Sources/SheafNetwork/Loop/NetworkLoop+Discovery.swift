@@ -3,21 +3,24 @@ import SheafTransport
 /// Finding peers on the local network.
 extension NetworkLoop {
     /// Time for which the peer with the greater name leaves it to the other one to connect.
-    private static let patienceNanoseconds: UInt64 = 300_000_000
+    static let patienceNanoseconds: UInt64 = 300_000_000
 
     /// Turns discovery on or off.
     func setDiscovery(_ discovery: PeerDiscovery) {
         switch discovery {
         case .off:
             discoveredPeers = DiscoveredPeers()
-            for dialer in Array(dialers.values) where dialer.name != nil { forget(dialer) }
+            learnedPeers = LearnedPeers(limits)
+            for dialer in Array(dialers.values) where !dialer.isConfigured { forget(dialer) }
             self.discovery?.stop()
             self.discovery = nil
+            publishAddresses()
         case .localNetwork:
             guard self.discovery == nil, !setup.credentials.identity.isOnlyLocal else { return }
             self.discovery = LocalDiscovery(
                 DiscoveryKey(setup.credentials), setup.credentials.publicKey,
                 setup.listeners.compactMap(\.ownAddress), now: now, random: setup.random)
+            propose(proposals)
         }
     }
 
@@ -33,7 +36,9 @@ extension NetworkLoop {
         }
         endConnections(from: discovery.removed)
         reportDiscoveryFailure(discovery.failure)
+        publishAddresses()
         connectToDiscoveredPeers()
+        connectToLearnedPeers()
     }
 
     /// Ends connections whose own address is gone, instead of waiting until they are silent.
@@ -80,10 +85,11 @@ extension NetworkLoop {
         if let dialer = dialers.values.first(where: { $0.name == name }) { forget(dialer) }
     }
 
-    /// Ends the attempts to reach a discovered peer; an open connection stays.
-    private func forget(_ dialer: Dialer) {
+    /// Ends the attempts to reach a found peer; an open connection stays.
+    func forget(_ dialer: Dialer) {
         dialers[dialer.identifier] = nil
         areStatesOutdated = true
+        nextLearning = now
         reportSuccess(dialer)
         for channel in Array(channels.values)
         where channel.dialer == dialer.identifier && channel.talkingKey == nil {
@@ -91,17 +97,24 @@ extension NetworkLoop {
         }
     }
 
-    /// Creates dialers for discovered peers, up to the limit.
-    private func connectToDiscoveredPeers() {
-        let discovered = dialers.values.filter { $0.name != nil }
-        var names = Set(discovered.compactMap(\.name))
+    /// Number of dialers for discovered and learned peers.
+    var foundCount: Int {
         // A peer that was started again is announced under several names for a while.
         var keys: Set<PeerKey> = []
-        var count = discovered.filter { dialer in
-            if case .content(let key) = dialer.phase { keys.insert(key).inserted } else { true }
+        return dialers.values.filter { dialer in
+            guard !dialer.isConfigured else { return false }
+            if case .content(let key) = dialer.phase { return keys.insert(key).inserted }
+            return true
         }.count
+    }
+
+    /// Creates dialers for discovered peers, up to the limit.
+    private func connectToDiscoveredPeers() {
+        var names = Set(dialers.values.compactMap(\.name))
+        var count = foundCount
         for peer in discoveredPeers.ready(at: now) where count < limits.discoveredPeers {
-            guard names.insert(peer.name).inserted else { continue }
+            guard !names.contains(peer.name), replaceLearned(peer) else { continue }
+            names.insert(peer.name)
             count += 1
             // Otherwise both would connect at once, and close one of the connections.
             let isSecond = (discovery?.name).map { own in

@@ -58,6 +58,7 @@ extension NetworkLoop {
     private func beginHandshake(_ channel: Channel, _ session: TLSSession) {
         do throws(NetworkError) {
             let key = try session.remoteKey()
+            try checkLearned(key, at: channel)
             let handshake = Handshake(
                 setup.credentials, role: channel.role, remoteKey: key,
                 exporter: try session.exporter(), metadata: post { $0.metadata } ?? Object())
@@ -151,6 +152,7 @@ extension NetworkLoop {
         if let dialer = channel.dialer {
             if let dialer = dialers[dialer] { reportSuccess(dialer) }
             dialers[dialer]?.phase = .connected(channel: channel.identifier)
+            if let host = channel.learnedHost { learnedPeers.reached(host) }
             dialers[dialer]?.lastFailure = nil
         }
         areStatesOutdated = true

@@ -18,6 +18,8 @@ final class NetworkLoop {
         let mailbox: Mailbox
         let connectionStates = ConnectionStates()
         let isStopped = Atomic<Bool>(false)
+        /// Where other machines can connect to this peer.
+        let addresses = Mutex<[PeerAddress]>([])
 
         init() throws(NetworkError) {
             mailbox = try Mailbox()
@@ -34,6 +36,7 @@ final class NetworkLoop {
         let listeners: [Socket]
         let peers: [NetworkAddress]
         let discovery: PeerDiscovery
+        let proposals: [PeerKey: [PeerAddress]]
     }
 
     let setup: Setup
@@ -46,6 +49,11 @@ final class NetworkLoop {
     /// Nil while no peers are looked for on the local network.
     var discovery: LocalDiscovery?
     var discoveredPeers = DiscoveredPeers()
+    /// The addresses that presence has reported; used only while discovery is on.
+    var proposals: [PeerKey: [PeerAddress]]
+    var learnedPeers: LearnedPeers
+    /// When to choose learned peers to connect to.
+    var nextLearning: UInt64 = .max
     /// The last reported reason for which discovery has no socket on an interface.
     var discoveryFailure: String?
     private var lastIdentifier: UInt64 = 0
@@ -68,6 +76,8 @@ final class NetworkLoop {
         self.share = share
         self.host = host
         reports = ReportGate(perSecond: setup.limits.reportsPerSecond)
+        proposals = setup.proposals
+        learnedPeers = LearnedPeers(setup.limits)
     }
 
     deinit {
@@ -126,6 +136,7 @@ final class NetworkLoop {
         case .remove(let address): remove(address)
         case .resolved(let dialer, let result): resolved(dialer, result)
         case .discover(let discovery): setDiscovery(discovery)
+        case .propose(let peers): propose(peers)
         case .clockAdvanced: break
         case .stop: isStopping = true
         }

@@ -18,6 +18,7 @@ public final class TCPTransport: PeerTransport {
         var phase = Phase.idle
         var peers: [NetworkAddress]
         var discovery = PeerDiscovery.off
+        var proposals: [PeerKey: [PeerAddress]] = [:]
     }
 
     private let configuration: NetworkConfiguration
@@ -61,7 +62,8 @@ public final class TCPTransport: PeerTransport {
             let setup = NetworkLoop.Setup(
                 credentials: credentials, limits: configuration.limits, clock: clock,
                 random: random, tls: tls, listeners: try listening.map { try listener(at: $0) },
-                peers: state.peers, discovery: state.discovery)
+                peers: state.peers, discovery: state.discovery,
+                proposals: state.proposals)
             do throws(ThreadRefused) {
                 let thread = try Thread(name: "sheaf-network") { [weak host] in
                     NetworkLoop(setup, share, host: host).run()
@@ -99,6 +101,25 @@ public final class TCPTransport: PeerTransport {
             guard state.discovery != discovery else { return }
             state.discovery = discovery
             post(.discover(discovery), state)
+        }
+    }
+
+    /// Where other machines can connect to this peer: the addresses of the interfaces.
+    ///
+    /// They are known while the transport is running and discovery is on. Loopback addresses and
+    /// addresses of a single link are not among them.
+    public var addresses: [PeerAddress] {
+        state.withLock { state in
+            guard case .running(let share, _) = state.phase else { return [] }
+            return share.addresses.withLock { $0 }
+        }
+    }
+
+    /// Replaces the peers whose addresses other peers have reported.
+    public func propose(_ peers: [PeerKey: [PeerAddress]]) {
+        state.withLock { state in
+            state.proposals = peers
+            post(.propose(peers), state)
         }
     }
 

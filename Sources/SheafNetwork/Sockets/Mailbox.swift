@@ -17,6 +17,7 @@ final class Mailbox: Sendable {
         case add(NetworkAddress)
         case remove(NetworkAddress)
         case discover(PeerDiscovery)
+        case propose([PeerKey: [PeerAddress]])
         case resolved(dialer: UInt64, Result<[SocketAddress], NetworkError>)
         /// A simulated clock was advanced.
         case clockAdvanced

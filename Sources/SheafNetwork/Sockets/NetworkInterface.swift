@@ -11,12 +11,14 @@ struct NetworkInterface: Hashable, Sendable {
     let index: UInt32
     /// Whether it is operational (`IFF_RUNNING`).
     let isRunning: Bool
+    /// Whether it carries packets to all hosts of a network.
+    let carriesMulticast: Bool
     var addresses: [InterfaceAddress]
 
-    /// Returns the interfaces of this host that carry packets to all hosts of a network.
+    /// Returns the interfaces of this host that reach other hosts.
     ///
     /// Returns nil if the system cannot list them, for example because it has no descriptor left.
-    static func multicast() -> [NetworkInterface]? {
+    static func all() -> [NetworkInterface]? {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
         defer { freeifaddrs(first) }
@@ -25,7 +27,7 @@ struct NetworkInterface: Hashable, Sendable {
         while let entry = next?.pointee {
             next = entry.ifa_next
             let flags = Int32(bitPattern: UInt32(truncatingIfNeeded: entry.ifa_flags))
-            guard flags & required == required, flags & excluded == 0,
+            guard flags & Int32(IFF_UP) != 0, flags & Int32(IFF_LOOPBACK) == 0,
                 let address = SocketAddress(UnsafePointer(entry.ifa_addr))?.ip
             else { continue }
             let index = if_nametoindex(entry.ifa_name)
@@ -40,14 +42,15 @@ struct NetworkInterface: Hashable, Sendable {
             found[
                 index,
                 default: NetworkInterface(
-                    index: index, isRunning: flags & Int32(IFF_RUNNING) != 0, addresses: [])
+                    index: index, isRunning: flags & Int32(IFF_RUNNING) != 0,
+                    carriesMulticast: flags & multicastFlags == Int32(IFF_MULTICAST),
+                    addresses: [])
             ].addresses.append(InterfaceAddress(address, prefixLength: length))
         }
         return found.values.sorted { $0.index < $1.index }
     }
 
-    private static let required = Int32(IFF_UP | IFF_MULTICAST)
-    private static let excluded = Int32(IFF_LOOPBACK | IFF_POINTOPOINT)
+    private static let multicastFlags = Int32(IFF_MULTICAST | IFF_POINTOPOINT)
 }
 
 /// A descriptor that becomes readable when the interfaces of this host change.

@@ -12,9 +12,20 @@ extension Replicator {
     /// Changes the name and the metadata that this peer publishes.
     package func present(name: String? = nil, metadata: [UInt8]) {
         if let name { identity.name = name }
-        var portrait = Self.portrait(of: identity)
-        portrait.metadata = metadata
-        mesh.present(portrait, at: now)
+        present(metadata, mesh.description.addresses)
+    }
+
+    /// The addresses of other peers that are reachable or were until a while ago, by key.
+    package var knownAddresses: [[UInt8]: [PeerRecord.Address]] { mesh.knownAddresses }
+
+    /// Changes the addresses that this peer publishes.
+    package func publish(_ addresses: [PeerRecord.Address]) {
+        present(mesh.description.metadata, addresses)
+    }
+
+    private func present(_ metadata: [UInt8], _ addresses: [PeerRecord.Address]) {
+        mesh.present(
+            Self.portrait(of: identity, metadata: metadata, addresses: addresses), at: now)
     }
 
     /// Performs the actions of the link-state database.
@@ -44,10 +55,13 @@ extension Replicator {
             opening: queries.documents.store.options.clock.wallMilliseconds(), salt: salt)
     }
 
-    /// Returns the description that a peer publishes, without metadata.
-    package static func portrait(of identity: Identity) -> PeerRecord.Description {
+    /// Returns the description that a peer publishes.
+    package static func portrait(
+        of identity: Identity, metadata: [UInt8] = [], addresses: [PeerRecord.Address] = []
+    ) -> PeerRecord.Description {
         PeerRecord.Description(
             isServer: identity.isServer, name: identity.name,
-            operatingSystem: SheafVersion.operatingSystem, softwareVersion: SheafVersion.current)
+            operatingSystem: SheafVersion.operatingSystem, softwareVersion: SheafVersion.current,
+            metadata: metadata, addresses: addresses)
     }
 }

@@ -11,7 +11,7 @@ package struct LinkStateDatabase: Sendable {
         case send(connection: UInt64, PresenceMessage)
         /// Acknowledges the last message of a neighbor.
         case acknowledged(connection: UInt64)
-        /// The value of `reachable` changed.
+        /// The value of `reachable` or `knownAddresses` changed.
         case changed
         /// Another peer published this record under the local key.
         case contested(PeerRecord)
@@ -23,6 +23,8 @@ package struct LinkStateDatabase: Sendable {
         var distance: Int?
         /// Time at which the peer became unreachable.
         var hiddenSince: UInt64 = 0
+        /// Whether the peer is reachable, or was.
+        var wasReached = false
     }
 
     package struct Connection: Sendable {
@@ -200,10 +202,11 @@ package struct LinkStateDatabase: Sendable {
         adjacentPeers[number]?.acknowledgedVersions[record.key] = record.version
         guard known?.record.version != record.version else { return }
         entries[record.key] = Entry(
-            record: record, distance: known?.distance, hiddenSince: known?.hiddenSince ?? now)
+            record: record, distance: known?.distance, hiddenSince: known?.hiddenSince ?? now,
+            wasReached: known?.wasReached ?? false)
         if known?.record.neighbors != record.neighbors { hasNewConnections = true }
+        if known?.wasReached == true { hasChanged = true }
         if known?.distance != nil {
-            hasChanged = true
             // A neighbor with the older record may still consider the peer reachable.
             queueForAll(record.key, evenHidden: true)
         }
@@ -219,7 +222,8 @@ package struct LinkStateDatabase: Sendable {
     }
 
     private mutating func removeRecord(_ key: [UInt8]) {
-        entries[key] = nil
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        if entry.wasReached { hasChanged = true }
         for number in adjacentPeers.keys {
             adjacentPeers[number]?.acknowledgedVersions[key] = nil
             guard adjacentPeers[number]?.queued.removeValue(forKey: key) != nil else { continue }
@@ -295,6 +299,7 @@ package struct LinkStateDatabase: Sendable {
         for key in found {
             let isNew = entries[key]?.distance == nil
             entries[key]?.distance = distances[key]
+            entries[key]?.wasReached = true
             if isNew { queueForAll(key) }
         }
         order = found

@@ -57,16 +57,22 @@ package struct PeerRecord: Equatable, Sendable {
         package var softwareVersion: String
         /// A JSON object; empty for none.
         package var metadata: [UInt8]
+        /// Where the peer accepts connections, in ascending order, without duplicates.
+        package let addresses: [Address]
 
+        /// Creates a description; of more addresses than the limit, the first ones count.
         package init(
             isServer: Bool = false, name: String = "", operatingSystem: String = "",
-            softwareVersion: String = "", metadata: [UInt8] = []
+            softwareVersion: String = "", metadata: [UInt8] = [], addresses: [Address] = []
         ) {
             self.isServer = isServer
             self.name = Self.truncated(name, to: Hello.maximumNameLength)
             self.operatingSystem = Self.truncated(operatingSystem, to: PresenceLimits.systemLength)
             self.softwareVersion = Self.truncated(softwareVersion, to: PresenceLimits.systemLength)
             self.metadata = metadata
+            var seen: Set<Address> = []
+            self.addresses = addresses.filter { seen.insert($0).inserted }
+                .prefix(PresenceLimits.addresses).sorted()
         }
 
         /// Truncates a text to `limit` bytes at a character boundary.
@@ -113,6 +119,7 @@ package struct PeerRecord: Equatable, Sendable {
     package var length: Int {
         128 + description.name.utf8.count + description.operatingSystem.utf8.count
             + description.softwareVersion.utf8.count + description.metadata.count
+            + description.addresses.count * PresenceLimits.addressLength
             + neighbors.count * (Hello.peerKeyLength + 1)
     }
 }
@@ -129,6 +136,7 @@ extension PeerRecord {
         writer.writeText(description.softwareVersion)
         writer.writeVarint(UInt64(description.metadata.count))
         writer.write(description.metadata)
+        writer.write(description.addresses)
         writer.writeVarint(UInt64(neighbors.count))
         for neighbor in neighbors {
             writer.write(neighbor.key)
@@ -148,7 +156,7 @@ extension PeerRecord {
             isServer: flags == 1, name: try reader.readText(limit: Hello.maximumNameLength),
             operatingSystem: try reader.readText(limit: PresenceLimits.systemLength),
             softwareVersion: try reader.readText(limit: PresenceLimits.systemLength),
-            metadata: try reader.readMetadata())
+            metadata: try reader.readMetadata(), addresses: try reader.readPeerAddresses())
         let offset = reader.offset
         let count = try reader.readVarint()
         guard count <= UInt64(PresenceLimits.neighbors) else {

@@ -6,6 +6,10 @@ package enum PresenceLimits {
     package static let recordBytes = 4 << 20
     /// Maximum number of neighbors in a record; a peer with more lists the oldest.
     package static let neighbors = 1_023
+    /// Maximum number of addresses in a record.
+    package static let addresses = 16
+    /// Maximum length of an address in a record, in bytes.
+    static let addressLength = 19
     /// Maximum length of a peer's metadata as JSON, in bytes.
     package static let metadataLength = 4 << 10
     /// Maximum length of an operating system name and of a software version, in bytes.

@@ -18,6 +18,7 @@ extension Command {
             With --shared-key or --authority, peers on the local network find each other by
             multicast DNS, if they listen on an address that others can reach, such as 0.0.0.0:0.
             Hosts without the key recognize neither the database nor the peer in an announcement.
+            Connected peers also report the addresses of each other to all peers of the mesh.
             --no-discovery prevents this; addresses of --connect are used in any case.
 
             A subscription is SELECT * FROM a collection, with optional WHERE, ORDER BY and LIMIT,
