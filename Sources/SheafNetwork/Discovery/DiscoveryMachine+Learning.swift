@@ -125,7 +125,7 @@ extension DiscoveryMachine {
         let question = DNSQuestion(OwnAnnouncement.service, DNSType.pointer)
         guard let state = links[link], source.port == MulticastDNS.port,
             // The first four are always asked, so that a host that asks often prevents nothing.
-            state.questionPeriod > DiscoveryTimes.savedQuestion,
+            state.questionPeriod > DiscoveryTimes.suppressedQuestion,
             query.questions.contains(question)
         else { return }
         let own = self.own.map { OwnAnnouncement.pointer(to: $0.name) }
@@ -139,7 +139,7 @@ extension DiscoveryMachine {
         // Hosts that have started together do not ask together forever.
         let period = state.questionPeriod
         state.nextQuestion =
-            now + period + (period < DiscoveryTimes.savedQuestion ? 0 : draw(0...period / 4))
+            now + period + (period < DiscoveryTimes.suppressedQuestion ? 0 : draw(0...period / 4))
         state.questionPeriod = min(period * 3, DiscoveryTimes.longestQuestion)
         links[link] = state
     }

@@ -21,8 +21,8 @@ enum DiscoveryTimes {
     static let firstQuestion = 20 * millisecond...120 * millisecond
     /// Time from the first question to the second one; it then triples up to the longest (5.2).
     static let (question, longestQuestion) = (second, 3_600 * second)
-    /// Period from which a question is saved if another host asks it (7.3).
-    static let savedQuestion = 27 * second
+    /// Period from which a question is suppressed if another host asks it (7.3).
+    static let suppressedQuestion = 27 * second
     /// Time from the announced end of a peer to its removal (10.1).
     static let goodbye = second
     /// Time in which a doubted peer must answer (10.4).

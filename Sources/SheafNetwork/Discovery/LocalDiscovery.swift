@@ -150,7 +150,7 @@ final class LocalDiscovery {
                     }
                     links[link] = addresses
                 } catch {
-                    failure = error
+                    failure = NetworkError(error.rule, "\(interface.name): \(error.text)")
                     // The reason may pass, for example when another program ends.
                     nextScan = min(nextScan, now + Self.blindScan)
                 }

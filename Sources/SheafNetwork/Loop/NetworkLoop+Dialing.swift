@@ -113,7 +113,8 @@ extension NetworkLoop {
     }
 
     private func tryNext(
-        _ identifier: UInt64, _ addresses: ArraySlice<SocketAddress>, after last: NetworkError? = nil
+        _ identifier: UInt64, _ addresses: ArraySlice<SocketAddress>,
+        after last: NetworkError? = nil
     ) {
         guard var dialer = dialers[identifier] else { return }
         var addresses = addresses
@@ -192,15 +193,22 @@ extension NetworkLoop {
         }
         dialers[identifier] = dialer
         let wait = waitAgain(identifier)
-        let event = PeerTransportEvent.unreachable(
-            address: dialer.target.text, reason: error.description,
-            nextTryMilliseconds: wait)
-        // Announcements are not a way to flood the log.
-        if dialer.isConfigured || reports.pass(atNanoseconds: now) != nil {
-            post { $0.report(event) }
-        }
+        reportFailure(of: dialer, error, waiting: wait)
         discoveredPeerFailed(dialer, waiting: wait)
         learnedPeerFailed(dialer, waiting: wait)
+    }
+
+    /// Reports a failed attempt, for found peers within the limit of reports.
+    private func reportFailure(of dialer: Dialer, _ error: NetworkError, waiting wait: Int) {
+        var reason = error.description
+        if !dialer.isConfigured {
+            // Announcements are not a way to flood the log.
+            guard let omitted = failureReports.pass(atNanoseconds: now) else { return }
+            if omitted > 0 { reason += " (and \(omitted) more attempts failed)" }
+        }
+        let event = PeerTransportEvent.unreachable(
+            address: dialer.target.text, reason: reason, nextTryMilliseconds: wait)
+        post { $0.report(event) }
     }
 
     /// Reports that a previously unreachable address needs no further attempt.

@@ -58,7 +58,9 @@ final class NetworkLoop {
     var discoveryFailure: String?
     private var lastIdentifier: UInt64 = 0
     private var isStopping = false
-    var reports: ReportGate
+    private var reports: ReportGate
+    /// The limit of reports about found peers that cannot be reached.
+    var failureReports: ReportGate
     /// Whether the published connection states are out of date.
     var areStatesOutdated = true
     /// The time until which no connection is accepted, after the process ran out of descriptors.
@@ -76,6 +78,7 @@ final class NetworkLoop {
         self.share = share
         self.host = host
         reports = ReportGate(perSecond: setup.limits.reportsPerSecond)
+        failureReports = reports
         proposals = setup.proposals
         learnedPeers = LearnedPeers(setup.limits)
     }

@@ -9,6 +9,7 @@
 /// A network interface that is up, with its addresses.
 struct NetworkInterface: Hashable, Sendable {
     let index: UInt32
+    let name: String
     /// Whether it is operational (`IFF_RUNNING`).
     let isRunning: Bool
     /// Whether it carries packets to all hosts of a network.
@@ -42,7 +43,8 @@ struct NetworkInterface: Hashable, Sendable {
             found[
                 index,
                 default: NetworkInterface(
-                    index: index, isRunning: flags & Int32(IFF_RUNNING) != 0,
+                    index: index, name: String(cString: entry.ifa_name),
+                    isRunning: flags & Int32(IFF_RUNNING) != 0,
                     carriesMulticast: flags & multicastFlags == Int32(IFF_MULTICAST),
                     addresses: [])
             ].addresses.append(InterfaceAddress(address, prefixLength: length))

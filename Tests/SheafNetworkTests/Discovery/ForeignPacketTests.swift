@@ -168,7 +168,7 @@ struct ForeignPacketTests: PacketTests {
         #expect(links.sent.dropFirst(count).allSatisfy { $0.bytes.count <= 1_440 })
     }
 
-    @Test func `a question that another host has asked is saved, but not the first ones`() {
+    @Test func `a question that another host has asked is suppressed, but not the first ones`() {
         links.add(key, on: [1], port: nil)
         for seconds in [1, 1, 2, 2, 4, 2] {
             ask(DNSQuestion(Self.service, DNSType.pointer))
