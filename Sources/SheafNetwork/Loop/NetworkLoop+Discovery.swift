@@ -68,14 +68,19 @@ extension NetworkLoop {
 
     private func found(_ peer: DiscoveredPeer) {
         discoveredPeers.insert(peer, at: setup.random())
-        guard var dialer = dialers.values.first(where: { $0.name == peer.name }) else { return }
-        let former = dialer.target.text
+        guard let dialer = dialers.values.first(where: { $0.name == peer.name }) else { return }
+        setTarget(.discovered(peer), of: dialer)
+    }
+
+    /// Changes the addresses of a found peer.
+    func setTarget(_ target: Dialer.Target, of dialer: Dialer) {
+        var dialer = dialer
         // Reports name the first address.
-        if former != Dialer.Target.discovered(peer).text {
+        if dialer.target.text != target.text {
             reportSuccess(dialer)
             dialer.lastFailure = nil
         }
-        dialer.target = .discovered(peer)
+        dialer.target = target
         dialers[dialer.identifier] = dialer
         areStatesOutdated = true
     }

@@ -21,7 +21,7 @@ extension NetworkLoop {
                 forget(dialer)
                 continue
             }
-            dialers[dialer.identifier]?.target = .learned(key, addresses)
+            setTarget(.learned(key, addresses), of: dialer)
         }
         nextLearning = now
     }
