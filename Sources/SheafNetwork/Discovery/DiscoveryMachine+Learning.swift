@@ -16,6 +16,7 @@ extension DiscoveryMachine {
         where name != own?.name {
             let found = AnnouncedRecords(of: name, in: records)
             if found.isGoodbye {
+                noteDeparture(name, now)
                 limit(name, on: link, to: now + DiscoveryTimes.goodbye)
             } else if let texts = found.texts, let service = found.service {
                 learn(name, texts, service, found, on: link, from: source, now)
@@ -52,6 +53,7 @@ extension DiscoveryMachine {
             addresses: addresses, port: service.port, received: now, expires: now + lifetime,
             jitter: draw(0...lifetime / 50))
         links[link]?.unresolved.remove(name)
+        departures.removeAll { $0.name == name }
         var peer = peers[name] ?? KnownPeer(texts: texts)
         peer.entries[link] = entry
         peers[name] = peer

@@ -37,6 +37,7 @@ package struct DiscoveryMachine {
     private var conflicts: [UInt64] = []
     var links: [DiscoveryLink: LinkState] = [:]
     var peers: [AnnouncedName: KnownPeer] = [:]
+    var departures: [Departure] = []
     private var effects: [Effect] = []
 
     /// Creates the discovery for a peer that accepts connections at a port.

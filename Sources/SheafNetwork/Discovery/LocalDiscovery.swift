@@ -96,6 +96,11 @@ final class LocalDiscovery {
         machine.doubt(name, now: now)
     }
 
+    /// Whether a peer has said on the local network that it ends.
+    func hasDeparted(_ peer: PeerKey, now: UInt64) -> Bool {
+        machine.hasDeparted(peer, now: now)
+    }
+
     /// Whether an address is reached without a router.
     func reaches(_ address: IPAddress) -> Bool {
         networks.contains { $0.reaches(address) }

@@ -48,7 +48,9 @@ extension NetworkLoop {
         areStatesOutdated = true
         switch dialer.target {
         case .discovered(let peer): dialer.knownKey = connectedKey(of: peer)
-        case .learned(let key, _): dialer.knownKey = key
+        case .learned(let key, _):
+            guard !hasDeparted(key) || connected[key] != nil else { return forget(dialer) }
+            dialer.knownKey = key
         case .address: break
         }
         if let key = dialer.knownKey, connected[key] != nil {

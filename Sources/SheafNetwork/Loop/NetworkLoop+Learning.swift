@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// `format-spec/discovery.md` states the rules.
 extension NetworkLoop {
-    /// Time for which a learned peer waits that discovery has found, too.
+    /// Time for which a learned peer waits that discovery has found, too, or that has ended.
     private static let recheckNanoseconds: UInt64 = 10_000_000_000
 
     /// Replaces the peers and their addresses.
@@ -44,7 +44,7 @@ extension NetworkLoop {
         let dialed = Set(dialers.values.compactMap(\.expectedKey))
         for key in learnedPeers.ready(at: now) where count < limits.discoveredPeers {
             guard connected[key] == nil, !dialed.contains(key) else { continue }
-            guard !isDiscovered(key) else {
+            guard !isDiscovered(key), !hasDeparted(key) else {
                 let next = now + Self.recheckNanoseconds
                 learnedPeers.wait(key, until: next)
                 nextLearning = min(nextLearning, next)
@@ -76,6 +76,11 @@ extension NetworkLoop {
         return discoveredPeers.ready(at: now).contains { peer in
             discovery.key.mark(of: key, in: peer.name) == peer.mark
         }
+    }
+
+    /// Whether a peer has ended, which discovery knows before its record is removed.
+    func hasDeparted(_ key: PeerKey) -> Bool {
+        discovery?.hasDeparted(key, now: now) ?? false
     }
 
     /// Prepares for a dialer of a discovered peer; returns false while the peer, which was learned

@@ -145,6 +145,24 @@ struct DiscoveryTests {
         #expect(links.hosts[0].found.isEmpty)
     }
 
+    /// Presence still has its record, which is no reason to dial it.
+    @Test func `a peer that has said goodbye has departed for two minutes`() {
+        let links = links()
+        for _ in 0..<3 { links.add(key, on: [1]) }
+        links.run(seconds: 10)
+        links.stop(1, saysGoodbye: true)
+        links.stop(2, saysGoodbye: false)
+        func departed() -> [Bool] {
+            (1...2).map { links.hosts[0].machine.hasDeparted(links.hosts[$0].key, now: links.now) }
+        }
+        links.run(seconds: 1)
+        #expect(departed() == [true, false])
+        links.run(seconds: 118)
+        #expect(departed() == [true, false])
+        links.run(seconds: 2)
+        #expect(departed() == [false, false])
+    }
+
     @Test func `a peer that stops before it has announced itself is lost, too`() {
         let links = links()
         links.add(key, on: [1])
