@@ -76,7 +76,7 @@ struct DNSMessageTests {
             // The data of a record of an unknown type holds the chain.
             var chain: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0]
             chain += [0, 0, 99, 0, 1, 0, 0, 0, 0]
-            chain += [UInt8(2 * count >> 8), UInt8(truncatingIfNeeded: 2 * count)]
+            chain += [UInt8((2 * count) >> 8), UInt8(truncatingIfNeeded: 2 * count)]
             var target = 12
             for _ in 0..<count {
                 let offset = chain.count
