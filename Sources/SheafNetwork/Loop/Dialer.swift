@@ -38,6 +38,8 @@ struct Dialer {
     var knownKey: PeerKey?
     /// The reason of the last failure.
     var lastFailure: String?
+    /// Number of failures since the last connection.
+    var failures = 0
 
     /// The name of a discovered peer; nil for other targets.
     var name: AnnouncedName? {
@@ -49,6 +51,15 @@ struct Dialer {
     var expectedKey: PeerKey? {
         if case .learned(let key, _) = target { return key }
         return nil
+    }
+
+    /// The addresses to try for a learned peer, from another one after each failure.
+    ///
+    /// A failure delays all addresses of one host, so the first of them would always be tried.
+    var rotatedAddresses: [SocketAddress] {
+        guard case .learned(_, let addresses) = target, !addresses.isEmpty else { return [] }
+        let start = failures % addresses.count
+        return Array(addresses[start...] + addresses[..<start])
     }
 
     /// Whether the address was given by the application.

@@ -63,7 +63,7 @@ extension NetworkLoop {
         dialers[identifier] = dialer
         switch dialer.target {
         case .discovered(let peer): resolved(identifier, .success(peer.sockets))
-        case .learned(_, let addresses): resolved(identifier, .success(addresses))
+        case .learned: resolved(identifier, .success(dialer.rotatedAddresses))
         case .address(let address):
             if let found = try? SocketAddress.all(of: address, numeric: true) {
                 resolved(identifier, .success(found))
@@ -188,6 +188,7 @@ extension NetworkLoop {
         guard var dialer = dialers[identifier] else { return }
         areStatesOutdated = true
         dialer.lastFailure = error.description
+        dialer.failures += 1
         if let key = dialer.knownKey, connected[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer

@@ -154,6 +154,7 @@ extension NetworkLoop {
             dialers[dialer]?.phase = .connected(channel: channel.identifier)
             if let host = channel.learnedHost { learnedPeers.reached(host) }
             dialers[dialer]?.lastFailure = nil
+            dialers[dialer]?.failures = 0
         }
         areStatesOutdated = true
         channel.sender.open(session)
