@@ -254,7 +254,7 @@ class Store:
         check(number(data, 4152, 8) == xxh3(data[:4152]), 4152, "the checksum is wrong")
         (version, page, low, high, last, position, _, _, pages, files, digest, _, linked) = \
             struct.unpack_from("<IIQQQQQQIIQQQ", data, 8)
-        check((version, page) == (1, PAGE), 8, f"version {version}", unsupported=True)
+        check((version, page) == (2, PAGE), 8, f"version {version}", unsupported=True)
         store = self.files[0].header if self.files else None
         check(store and (low, high) == (store.low, store.high), 16, "another store")
         check(last == commit, 32, "the commit does not match the file name")

@@ -113,8 +113,15 @@ enum KeyKind: CaseIterable {
     }
 }
 
-/// Returns a value of random length, half of the time the usual 8 bytes.
+/// Returns a value of random length, often with a weight or the usual 8 bytes.
 func randomValue(_ random: inout SeededRandom) -> BTreeValue {
+    if random.chance(1, in: 3) {
+        return BTreeValue(low: random.next(), high: random.next(), weight: random.next())
+    }
+    return randomPlainValue(&random)
+}
+
+private func randomPlainValue(_ random: inout SeededRandom) -> BTreeValue {
     BTreeValue(random.bytes(random.chance(1, in: 2) ? 8 : random.below(17)))
 }
 
@@ -164,5 +171,29 @@ extension BTreeSnapshot {
     func holds(_ model: BTreeModel) -> Bool {
         let entries = entries()
         return count == model.count && entries.keys == model.keys && entries.values == model.values
+            && holdsWeights(model)
+    }
+
+    /// Whether the weights in some ranges are those of `model`.
+    private func holdsWeights(_ model: BTreeModel) -> Bool {
+        var bounds = (0..<4).compactMap { part -> [UInt8]? in
+            model.keys.isEmpty ? nil : model.keys[part * (model.count - 1) / 3]
+        }
+        bounds += [[], [97, 0]] + bounds.map { $0 + [0] }
+        var ranges = bounds.map { KeyRange(from: $0) }
+        for lower in bounds { ranges += bounds.map { KeyRange(from: lower, to: $0) } }
+        return ranges.allSatisfy { range in
+            let indices = model.pointers(in: range)
+            let values = model.values[indices]
+            let expected = BTreeWeights(
+                count: values.count { $0.weight != nil },
+                sum: values.reduce(0) { $0 &+ ($1.weight ?? 0) })
+            let unweighted = indices.filter { model.values[$0].weight == nil }
+            let (some, most) = (unweighted.prefix(5), max(5, unweighted.count))
+            return weights(in: range) == expected
+                && self.unweighted(in: range, most: 5).map(\.key) == some.map { model.keys[$0] }
+                && self.unweighted(in: range, most: most).map(\.value)
+                    == unweighted.map { model.values[$0] }
+        }
     }
 }

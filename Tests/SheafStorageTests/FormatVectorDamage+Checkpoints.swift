@@ -76,7 +76,8 @@ extension FormatVectorDamage {
             unusable("bit", "a flipped bit in a page", [flip(checkpoint, at: 4_200)]),
             unusable("cut", "the table of live bytes is truncated", [cut(checkpoint, to: 8_367)]),
             unusable("longer", "the file is too long", [append(checkpoint, [0])]),
-            unusable("version", "a later version", set(4, at: 8, to: 2)),
+            unusable("version", "a later version", set(4, at: 8, to: 3)),
+            unusable("former", "an earlier version", set(4, at: 8, to: 1)),
             unusable("page-length", "pages of another length", set(4, at: 12, to: 4_096)),
             unusable("store", "another store", set(8, at: 16, to: 7)),
             unusable(
@@ -94,14 +95,16 @@ extension FormatVectorDamage {
                 "live-order", "live bytes of segments in the wrong order", set(4, at: 8_336, to: 1)),
             unusable(
                 "level", "a root that is neither a leaf nor has children", set(1, at: 4_162, to: 1)),
-            unusable("count", "more entries than fit in a page", set(2, at: 4_160, to: 342)),
+            unusable("count", "more entries than fit in a page", set(2, at: 4_160, to: 341)),
             unusable("prefix", "a prefix of more than 40 bytes", set(1, at: 4_163, to: 41)),
             unusable("heap", "a wrong start of the heap", set(2, at: 4_164, to: 4_099)),
             unusable("dead", "a hole in the heap", set(2, at: 4_166, to: 1)),
-            unusable("order", "heads in the wrong order", set(8, at: 4_240, to: 1 << 56)),
-            unusable("bits", "a head longer than its suffix", set(1, at: 4_232, to: 1)),
-            unusable("record", "a misplaced record", set(2, at: 4_268, to: 4_135)),
-            unusable("suffix", "an empty key", set(2, at: 4_266, to: 12 << 11)),
+            unusable("order", "heads in the wrong order", set(8, at: 4_256, to: 1 << 56)),
+            unusable("bits", "a head longer than its suffix", set(1, at: 4_248, to: 1)),
+            unusable("record", "a misplaced record", set(2, at: 4_284, to: 4_135)),
+            unusable("suffix", "an empty key", set(2, at: 4_282, to: 12 << 11)),
+            unusable("weight", "a wrong sum of weights", set(8, at: 4_224, to: 1)),
+            unusable("weights", "a wrong number of weights", set(8, at: 4_232, to: 2)),
         ]
     }
 }

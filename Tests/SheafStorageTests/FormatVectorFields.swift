@@ -221,20 +221,25 @@ struct FormatVectorFields {
         self.number(8, "reserved")
         if prefix > 0 { take(prefix, "prefix") }
         take(40 - prefix, "zeros after the prefix")
+        self.number(8, "weight")
+        self.number(8, "weights")
         for index in 0..<count { take(8, "head \(index)") }
         var records: [Int] = []
+        var values: [Int] = []
         for index in 0..<count {
             records.append(self.number(2, "slot \(index), record"))
             let lengths = value(2, at: offset)
+            values.append(Int(lengths >> 11))
             take(2, "lengths", value: "\(lengths & 0x7FF) and \(lengths >> 11)")
         }
         take(start + heap - offset, "unused")
         for index in records.indices.reversed() {
             let end = index == 0 ? 4_160 : records[index - 1]
             let size = end - records[index]
-            if size > 12 { take(size - 12, "record \(index), rest") }
+            if size > values[index] { take(size - values[index], "record \(index), rest") }
             position("record \(index), position")
             self.number(4, "length")
+            if values[index] > 12 { self.number(8, "weight") }
         }
     }
 }

@@ -56,7 +56,7 @@ struct FormatVectorStore {
         var options = options
         options.segmentLength = 480
         let third = try StoreEngine(opening: volume, options: options)
-        try commit(third, .put("car:4", "gray"))
+        try commit(third, .weighedPut("car:4", "gray", 0x0807_0605_0403_0201))
         try commit(
             third, .put("car:3", "brown"), .put("car:5", "silver"), .put("car:5", "gold"))
         try third.writeCheckpoint()
@@ -74,6 +74,7 @@ struct FormatVectorStore {
     /// One change of a commit.
     private enum Change {
         case put(String, String)
+        case weighedPut(String, String, UInt64)
         case remove(String)
         case delta(String, String)
     }
@@ -84,6 +85,9 @@ struct FormatVectorStore {
         for change in changes {
             switch change {
             case .put(let key, let payload): try batch.put(Array(key.utf8), Array(payload.utf8))
+            case .weighedPut(let key, let payload, let weight):
+                try batch.put(Array(key.utf8), Array(payload.utf8))
+                batch.weigh(weight)
             case .remove(let key): try batch.remove(Array(key.utf8))
             case .delta(let key, let payload):
                 try batch.extend(Array(key.utf8), Array(payload.utf8))

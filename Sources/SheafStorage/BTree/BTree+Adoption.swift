@@ -25,7 +25,7 @@ extension BTree {
         adopting mapping: FileMapping, pageCount: Int,
         firstPageOffset: Int = BTree.pageSize, fanout: Int = BTree.maximumFanout
     ) throws(BTreeDamage) {
-        precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 341 entries.")
+        precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 340 entries.")
         precondition(firstPageOffset >= 0, "The offset of the first page is not negative.")
         precondition(
             Int(bitPattern: mapping.base + firstPageOffset) % MemoryLayout<UInt64>.alignment == 0,

@@ -23,12 +23,14 @@ extension BTree {
         guard isFound else {
             precondition(count < Int(UInt32.max), "Pages count their entries in 32 bits.")
             addToCounts(path, 1)
+            addToWeights(path, BTreeWeights(value))
             insert(key, value, path, level: 0)
             return nil
         }
         let leaf = space.page(path.page(0))
         let index = path.index(0)
         let old = leaf.value(index)
+        addToWeights(path, BTreeWeights(value) - BTreeWeights(old))
         if !leaf.overwrite(index, value) {
             leaf.remove(index)
             insert(key, value, path, level: 0)
@@ -55,7 +57,7 @@ extension BTree {
     private func rewrite(_ page: BTreePage) {
         var stage = BTreeStage(prefixOfLoneEntry: page.prefixCount)
         stage.append(page, 0..<page.count)
-        stage.write(0..<stage.count, to: page, level: page.level, version: space.version)
+        write(stage, 0..<stage.count, to: page, level: page.level)
     }
 
     /// Inserts an entry into a page that needs another prefix, compaction or a split.
@@ -71,7 +73,7 @@ extension BTree {
         // Reclaiming less than a sixteenth of the page would soon have to be repeated.
         let worthwhile = BTreePage.Layout.capacity - BTreePage.Layout.capacity / 16
         if all.count <= fanout, stage.size(all, level: level) <= worthwhile {
-            stage.write(all, to: page, level: level, version: space.version)
+            write(stage, all, to: page, level: level)
             return
         }
         let middle = splitIndex(stage, newEntry: index, level: level)
@@ -82,13 +84,12 @@ extension BTree {
     private mutating func split(
         _ stage: borrowing BTreeStage, at middle: Int, _ path: BTreePath, level: Int
     ) {
-        let version = space.version
         let left = path.page(level)
         let right = space.allocate()
         let leftRange = 0..<middle
         let rightRange = middle..<stage.count
-        stage.write(leftRange, to: space.page(left), level: level, version: version)
-        stage.write(rightRange, to: space.page(right), level: level, version: version)
+        write(stage, leftRange, to: space.page(left), level: level)
+        write(stage, rightRange, to: space.page(right), level: level)
         let leftTotal = stage.total(leftRange, level: level)
         let rightChild = BTreeValue(
             child: right, entries: stage.total(rightRange, level: level))
@@ -124,7 +125,7 @@ extension BTree {
         var stage = BTreeStage(prefixOfLoneEntry: 0)
         stage.append(separator, BTreeValue(child: left, entries: entries))
         stage.append(separator, rightChild)
-        stage.write(0..<2, to: space.page(root), level: level, version: space.version)
+        write(stage, 0..<2, to: space.page(root), level: level)
     }
 
     /// Returns the index of the right page's first entry, such that the entries fit on both pages.

@@ -63,6 +63,14 @@ private struct BTreeCheck {
         checkHeader(page, number)
         checkHeap(page, number)
         let keys = checkedKeys(page, number)
+        let weights =
+            level == 0
+            ? page.weights(ofEntries: 0..<page.count)
+            : page.weights(ofChildren: 0..<page.count) { view.page($0) }
+        if weights != page.weights {
+            violations.append(
+                "page \(number) has the weights \(page.weights) instead of \(weights)")
+        }
         if level == 0 {
             for key in keys { checkLeafKey(key, number, lower, upper) }
             return page.count

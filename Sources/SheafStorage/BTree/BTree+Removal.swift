@@ -19,6 +19,7 @@ extension BTree {
         let old = leaf.value(index)
         leaf.remove(index)
         addToCounts(path, -1)
+        addToWeights(path, BTreeWeights() - BTreeWeights(old))
         if isUnderfull(leaf) { mergeUpward(path) }
         return old
     }
@@ -86,7 +87,7 @@ extension BTree {
         let all = 0..<stage.count
         guard stage.size(all, level: level) <= limit else { return false }
         let target = writable(leftNumber)
-        stage.write(all, to: space.page(target), level: level, version: space.version)
+        write(stage, all, to: space.page(target), level: level)
         space.release(rightNumber)
         parent.setChild(index, target)
         parent.setEntriesBelow(index, stage.total(all, level: level))

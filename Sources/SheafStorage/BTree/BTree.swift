@@ -24,7 +24,7 @@ package struct BTree: ~Copyable, Sendable {
 
     /// Creates an empty tree whose pages hold at most `fanout` entries; `fanout` is at least three.
     package init(fanout: Int = BTree.maximumFanout) {
-        precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 341 entries.")
+        precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 340 entries.")
         self.fanout = fanout
         space = BTreeSpace()
         root = space.allocate()

@@ -98,7 +98,7 @@ package struct BTreeBuilder: ~Copyable {
     private mutating func flush(level: Int, separator: [UInt8]) -> FinishedPage {
         let page = tree.space.allocate()
         let all = 0..<stage.count
-        stage.write(all, to: tree.space.page(page), level: level, version: tree.space.version)
+        tree.write(stage, all, to: tree.space.page(page), level: level)
         let entries = stage.total(all, level: level)
         stage.clear()
         size = 0

@@ -11,9 +11,11 @@
 ///     8         8     version that created the page
 ///     16        8     next page in a list of free or retired pages; zero in use and in files
 ///     24        40    the prefix that all keys of the page share
-///     64        8n    heads: the eight key bytes after the prefix, as big-endian numbers
-///     64 + 8n   4n    leaf: offset of the record, then suffix length (11 bits) and value length
-///     64 + 8n   12n   inner page: the same, then the child's number and its number of entries
+///     64        8     the sum of the weights of all leaf entries on or below the page
+///     72        8     the number of these entries that have a weight
+///     80        8n    heads: the eight key bytes after the prefix, as big-endian numbers
+///     80 + 8n   4n    leaf: offset of the record, then suffix length (11 bits) and value length
+///     80 + 8n   12n   inner page: the same, then the child's number and its number of entries
 ///     ...             unused
 ///     heap      ...   records: key bytes after the head, then the value
 ///
@@ -35,12 +37,12 @@ struct BTreePage {
     /// The offsets and sizes of a page's fields.
     enum Layout {
         static let count = 0, level = 2, prefixCount = 3, heap = 4, dead = 6, version = 8
-        static let nextPage = 16, prefix = 24, heads = 64
+        static let nextPage = 16, prefix = 24, weightSum = 64, weightCount = 72, heads = 80
         /// The size of a page; not a power of two, so that headers use different cache sets.
         static let size = 4160
         /// The space shared by heads, slots and records.
         static let capacity = size - heads
-        static let maximumPrefixCount = heads - prefix
+        static let maximumPrefixCount = weightSum - prefix
         static let headSize = 8, leafSlotSize = 4, innerSlotSize = 12
         /// A slot holds the suffix length in its low bits and the value length above them.
         static let suffixBits = 11
@@ -109,6 +111,20 @@ struct BTreePage {
         get { base.load(fromByteOffset: Layout.nextPage, as: UInt32.self) }
         nonmutating set {
             base.storeBytes(of: newValue, toByteOffset: Layout.nextPage, as: UInt32.self)
+        }
+    }
+
+    /// The weights of the leaf entries on or below the page.
+    @inline(__always)
+    var weights: BTreeWeights {
+        get {
+            BTreeWeights(
+                count: base.load(fromByteOffset: Layout.weightCount, as: Int.self),
+                sum: base.load(fromByteOffset: Layout.weightSum, as: UInt64.self))
+        }
+        nonmutating set {
+            base.storeBytes(of: newValue.sum, toByteOffset: Layout.weightSum, as: UInt64.self)
+            base.storeBytes(of: newValue.count, toByteOffset: Layout.weightCount, as: Int.self)
         }
     }
 
@@ -219,6 +235,7 @@ struct BTreePage {
         base.storeBytes(
             of: UInt8(truncatingIfNeeded: level), toByteOffset: Layout.level, as: UInt8.self)
         heap = Layout.size
+        weights = BTreeWeights()
         self.version = version
     }
 

@@ -36,6 +36,7 @@ extension BTreePage {
     fileprivate func copyCompacted(_ source: BTreePage) {
         base.initializeMemory(as: UInt8.self, repeating: 0, count: Layout.size)
         clear(level: source.level, version: 0)
+        weights = source.weights
         setPrefix(source.prefix, count: source.prefixCount)
         count = source.count
         UnsafeMutableRawPointer(heads).copyMemory(

@@ -69,8 +69,13 @@ struct BTreeValidation {
         if level == 0 {
             guard isAfterLastLeaf(page, expected[number]) else { throw .page(number) }
             lastLeaf = page
+            let weights = page.weights(ofEntries: 0..<page.count)
+            guard weights == page.weights else { throw .page(number) }
         } else {
             total = try expectChildren(of: page, number)
+            // The children are checked in turn.
+            let weights = page.weights(ofChildren: 0..<page.count) { self.page(Int($0)) }
+            guard weights == page.weights else { throw .page(number) }
         }
         if number == 1 {
             guard total <= Int(UInt32.max) else { throw .page(1) }
@@ -152,7 +157,7 @@ extension BTreePage {
             offset &-= max(suffix &- Layout.headSize, 0) &+ value
             guard suffix <= maximumSuffix, offset >= heap,
                 Int(slot.load(as: UInt16.self)) == offset,
-                value <= (isLeaf ? BTreeValue.maximumCount : 0)
+                isLeaf ? BTreeValue.isValid(count: value) : value == 0
             else { return false }
             if suffix < Layout.headSize {
                 // Missing key bytes are zero in the head; otherwise the entry would sort

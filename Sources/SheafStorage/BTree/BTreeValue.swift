@@ -1,16 +1,29 @@
-/// A value of the tree: 0 to 16 bytes, stored in two words to avoid allocations.
+/// A value of the tree: 0 to 16 bytes, or 12 bytes and a weight, stored in words.
 package struct BTreeValue: Equatable, Sendable {
-    /// The maximum length of a value in bytes.
+    /// The maximum length of a value without a weight, in bytes.
     package static let maximumCount = 16
+    /// The length of a value with a weight, in bytes; the weight is the last eight of them.
+    package static let weightedCount = 20
+    /// The number of bytes before a weight.
+    package static let plainCount = 12
 
     /// The bytes 0 to 7 as a little-endian number, padded with zeros.
     package let low: UInt64
     /// The bytes 8 to 15 as a little-endian number, padded with zeros.
     package let high: UInt64
+    /// The weight; zero if there is none.
+    let weightOrZero: UInt64
     private let length: UInt8
 
     /// The number of bytes.
     package var count: Int { Int(length) }
+
+    /// A number that the pages above the entry add up; nil if the value has none.
+    package var weight: UInt64? { count == Self.weightedCount ? weightOrZero : nil }
+
+    /// Whether a value can have this number of bytes.
+    @inline(__always)
+    static func isValid(count: Int) -> Bool { count <= maximumCount || count == weightedCount }
 
     /// The value without bytes.
     package static let empty = BTreeValue(low: 0, high: 0, count: 0)
@@ -27,7 +40,16 @@ package struct BTreeValue: Equatable, Sendable {
         // Swift's smart shifts return zero for 64 and more.
         self.low = low & (UInt64.max >> (missing > 64 ? missing - 64 : 0))
         self.high = high & (UInt64.max >> missing)
+        weightOrZero = 0
         length = UInt8(truncatingIfNeeded: count)
+    }
+
+    /// Creates a value with a weight from the first twelve bytes of `low` and `high`.
+    package init(low: UInt64, high: UInt64, weight: UInt64) {
+        self.low = low
+        self.high = high & UInt64(UInt32.max)
+        weightOrZero = weight
+        length = UInt8(truncatingIfNeeded: Self.weightedCount)
     }
 
     /// Creates a value from `bytes`, of which there are at most sixteen.
@@ -44,6 +66,7 @@ package struct BTreeValue: Equatable, Sendable {
         }
         self.low = low
         self.high = high
+        weightOrZero = 0
         length = UInt8(truncatingIfNeeded: bytes.count)
     }
 
@@ -55,6 +78,9 @@ package struct BTreeValue: Equatable, Sendable {
     /// The byte at `index`, counted from zero.
     package subscript(index: Int) -> UInt8 {
         precondition(0..<count ~= index, "The value does not have that many bytes.")
+        if index >= Self.plainCount, let weight {
+            return UInt8(truncatingIfNeeded: weight >> UInt64(8 * (index - Self.plainCount)))
+        }
         let word = index < 8 ? low : high
         return UInt8(truncatingIfNeeded: word >> UInt64(8 * (index & 7)))
     }
@@ -73,12 +99,18 @@ extension BTreeValue {
     @inline(__always)
     init(endingAt end: UnsafeRawPointer, count: Int) {
         let last = UInt64(littleEndian: (end - 8).loadUnaligned(as: UInt64.self))
-        if count > 8 {
+        if count > Self.maximumCount {
+            low = UInt64(littleEndian: (end - count).loadUnaligned(as: UInt64.self))
+            high = UInt64(UInt32(littleEndian: (end - 12).loadUnaligned(as: UInt32.self)))
+            weightOrZero = last
+        } else if count > 8 {
             low = UInt64(littleEndian: (end - count).loadUnaligned(as: UInt64.self))
             high = last >> UInt64(truncatingIfNeeded: 8 * (16 &- count))
+            weightOrZero = 0
         } else {
             low = last >> UInt64(truncatingIfNeeded: 8 * (8 &- count))
             high = 0
+            weightOrZero = 0
         }
         length = UInt8(truncatingIfNeeded: count)
     }
@@ -87,6 +119,15 @@ extension BTreeValue {
     @inline(__always)
     func store(to target: UnsafeMutableRawPointer) {
         let count = count
+        if count > Self.maximumCount {
+            target.storeBytes(of: low.littleEndian, as: UInt64.self)
+            target.storeBytes(
+                of: UInt32(truncatingIfNeeded: high).littleEndian, toByteOffset: 8,
+                as: UInt32.self)
+            target.storeBytes(
+                of: weightOrZero.littleEndian, toByteOffset: Self.plainCount, as: UInt64.self)
+            return
+        }
         if count >= 8 {
             target.storeBytes(of: low.littleEndian, as: UInt64.self)
             if count == 8 { return }

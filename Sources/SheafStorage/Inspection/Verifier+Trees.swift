@@ -190,19 +190,24 @@ extension Verifier {
         guard count == expected else { return "there are \(count) keys instead of \(expected)" }
         var reason: String?
         replay.keyspace.tree.forEach(in: Keyspace.logged) { key, value in
-            let found = tree.find(key)
-            if found != value {
+            // The log has no weights.
+            let (found, expected) = (
+                tree.find(key).flatMap(RecordPointer.init), RecordPointer(value)
+            )
+            if found != expected {
                 let position = LogPosition(rawValue: value.low)
-                let other = found.map { "at \(LogPosition(rawValue: $0.low))" } ?? "missing"
+                let other = found.map { "at \($0.position)" } ?? "missing"
                 reason = "the key whose newest operation is at \(position) is \(other)"
             }
-            return found == value
+            return found == expected
         }
         if let reason { return reason }
         tree.forEach(in: Keyspace.removed) { key, value in
             // A checkpoint may contain removals that compaction has dropped since.
             let position = LogPosition(rawValue: value.low)
-            guard replay.keyspace.tree.find(key) != value, !replay.isCompactedAway(position) else {
+            let isKnown =
+                replay.keyspace.tree.find(key).flatMap(RecordPointer.init) == RecordPointer(value)
+            guard !isKnown, !replay.isCompactedAway(position) else {
                 return true
             }
             reason = "a removal at \(position) is not in the log"

@@ -1,4 +1,4 @@
-/// The position of a key's newest operation, encoded as a tree value of 12 bytes.
+/// The position of a key's newest operation, encoded as a tree value of 12 bytes and a weight.
 ///
 ///     0          8        11     12
 ///     | position | length | bit 31: the operation is a delta |
@@ -21,18 +21,28 @@ package struct RecordPointer: Equatable, Sendable {
         lengthAndKind = UInt32(length) | (isDelta ? Self.deltaBit : 0)
     }
 
-    static let encodedLength = 12
+    static let encodedLength = BTreeValue.plainCount
     private static let deltaBit: UInt32 = 1 << 31
 
-    /// Decodes a tree value; nil unless it has twelve bytes.
+    /// Decodes a tree value; nil unless it has twelve bytes before its weight, if it has one.
     @inline(__always)
     package init?(_ value: BTreeValue) {
-        guard value.count == Self.encodedLength else { return nil }
+        guard value.count == Self.encodedLength || value.count == BTreeValue.weightedCount else {
+            return nil
+        }
         position = LogPosition(rawValue: value.low)
         lengthAndKind = UInt32(truncatingIfNeeded: value.high)
     }
 
-    /// The encoded tree value.
+    /// Returns the encoded tree value with a weight, if there is one.
+    @inline(__always)
+    func value(weight: UInt64?) -> BTreeValue {
+        guard let weight else { return value }
+        return BTreeValue(
+            low: position.rawValue, high: UInt64(lengthAndKind), weight: weight)
+    }
+
+    /// The encoded tree value without a weight.
     @inline(__always)
     var value: BTreeValue {
         BTreeValue(

@@ -10,6 +10,9 @@ package struct WriteBatch: Sendable {
     /// Whether the batch contains deltas, whose keys must have a payload.
     private(set) var hasDeltas = false
 
+    /// Weights of keys by the number of their operation, ascending.
+    private(set) var weights: [(operation: Int, weight: UInt64)] = []
+
     /// The changes of index entries to apply with the batch; an empty batch applies none.
     package var indexChanges = IndexChanges()
     /// Whether the commit leaves the index entries as complete as they were before it.
@@ -81,6 +84,12 @@ package struct WriteBatch: Sendable {
         try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
     }
 
+    /// Gives the key of the last operation a weight, which it has until its next operation.
+    package mutating func weigh(_ weight: UInt64) {
+        precondition(count > 0, "A weight belongs to an operation.")
+        weights.append((count - 1, weight))
+    }
+
     /// Adds an index entry that refers to the last operation.
     package mutating func addIndexEntries(_ key: [UInt8]) throws(StorageError) {
         precondition(count > 0, "An index entry refers to an operation.")
@@ -93,6 +102,7 @@ package struct WriteBatch: Sendable {
         keepsIndexProgress = false
         earliestTime = 0
         bytes.removeAll(keepingCapacity: true)
+        weights.removeAll(keepingCapacity: true)
         count = 0
         hasDeltas = false
     }

@@ -42,7 +42,7 @@ final class Checkpoint {
 
     /// "SHEAFCKP".
     static let magic: UInt64 = 0x504B_4346_4145_4853
-    static let formatVersion: UInt32 = 1
+    static let formatVersion: UInt32 = 2
     /// The length of an entry of the live-byte table in bytes.
     ///
     /// An entry is a file's first segment, four zero bytes, and the number of its live bytes.

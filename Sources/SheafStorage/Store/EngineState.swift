@@ -97,6 +97,8 @@ struct EngineState: ~Copyable {
         if let changes { keyspace.removeEntries(changes) }
         var nextEntry = 0
         var start = 0
+        var weights = batch.weights[...]
+        var operationsBefore = 0
         var part: UInt32 = 0
         while start < batch.bytes.count {
             let run = batch.run(from: start, target: options.recordLength)
@@ -117,7 +119,8 @@ struct EngineState: ~Copyable {
             let target = pending.extend(by: length)
             Record.layOut(draft, over: target)
             batch.copy(start..<run.end, into: target)
-            index(target, operationCount: run.count)
+            index(target, operationCount: run.count, from: operationsBefore, &weights)
+            operationsBefore += run.count
             if let changes {
                 nextEntry = addIndexEntry(changes, from: nextEntry, to: start..<run.end, in: target)
             }
@@ -170,8 +173,11 @@ struct EngineState: ~Copyable {
         for segment in written.openedSegments { segments = segments.appending(segment) }
         trimmable += written.sealed
         synced = flush.end
+        // Keys may have been given weights since.
+        let isNewest = flush.commit == lastCommit
         published = LogSnapshot(
-            tree: flush.tree, segments: segments, commit: flush.commit,
+            tree: isNewest ? keyspace.tree.snapshot() : flush.tree, segments: segments,
+            commit: flush.commit,
             commitAt: flush.commitAt, end: flush.end, indexMark: flush.indexMark,
             chain: written.chain, grownLength: flush.grownLength)
         flush.batch.reset()
@@ -182,9 +188,19 @@ struct EngineState: ~Copyable {
     }
 
     /// Updates the tree for each operation and sets its `previous` and `distance` in the record.
-    private mutating func index(_ record: UnsafeMutableRawBufferPointer, operationCount: Int) {
+    ///
+    /// `first` is the number of the first operation in the batch; used weights are removed.
+    private mutating func index(
+        _ record: UnsafeMutableRawBufferPointer, operationCount: Int, from first: Int,
+        _ weights: inout ArraySlice<(operation: Int, weight: UInt64)>
+    ) {
         var offset = Record.headerLength
-        for _ in 0..<operationCount {
+        for number in first..<first + operationCount {
+            var weight: UInt64?
+            if let next = weights.first, next.operation == number {
+                weight = next.weight
+                weights.removeFirst()
+            }
             let bytes = UnsafeRawBufferPointer(record)
             let keyLength = Int(
                 bytes.loadInteger(offset + Operation.Layout.keyLength) as UInt16)
@@ -199,9 +215,9 @@ struct EngineState: ~Copyable {
                 length: length, isDelta: kind == Operation.Kind.delta.rawValue)
             let previous =
                 if kind == Operation.Kind.put.rawValue {
-                    keyspace.put(key, at: pointer)
+                    keyspace.put(key, at: pointer, weight: weight)
                 } else if pointer.isDelta {
-                    keyspace.appendDelta(key, at: pointer)
+                    keyspace.appendDelta(key, at: pointer, weight: weight)
                 } else {
                     keyspace.remove(key, at: pointer)
                 }

@@ -45,9 +45,11 @@ struct Keyspace: ~Copyable {
     var count: Int { tree.count(in: Self.present) }
 
     /// Records a put of `key` at `pointer`; returns the position of the previous operation.
-    mutating func put(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer) -> LogPosition {
+    mutating func put(
+        _ key: UnsafeRawBufferPointer, at pointer: RecordPointer, weight: UInt64? = nil
+    ) -> LogPosition {
         live.add(pointer)
-        if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
+        if let old = tree.put(key, pointer.value(weight: weight)).flatMap(RecordPointer.init) {
             supersede(old)
             return old.position
         }
@@ -64,11 +66,11 @@ struct Keyspace: ~Copyable {
     }
 
     /// Records a delta of `key` at `pointer`; returns the position of the previous operation.
-    mutating func appendDelta(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer)
-        -> LogPosition
-    {
+    mutating func appendDelta(
+        _ key: UnsafeRawBufferPointer, at pointer: RecordPointer, weight: UInt64? = nil
+    ) -> LogPosition {
         live.add(pointer)
-        if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
+        if let old = tree.put(key, pointer.value(weight: weight)).flatMap(RecordPointer.init) {
             return old.position
         }
         // The previous operation is damaged, or compaction dropped it because a newer put follows.

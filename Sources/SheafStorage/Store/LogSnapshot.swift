@@ -53,6 +53,13 @@ package final class LogSnapshot: Sendable {
             indexMark: IndexMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
     }
 
+    /// Returns the same state with further weights in `tree`.
+    func with(weighted tree: BTreeSnapshot) -> LogSnapshot {
+        LogSnapshot(
+            tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
+            indexMark: indexMark, chain: chain, grownLength: grownLength)
+    }
+
     /// The range of the keys that have a payload.
     package var keys: KeyRange { Keyspace.present }
 
