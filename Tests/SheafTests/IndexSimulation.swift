@@ -17,6 +17,10 @@ final class IndexSimulation {
     private(set) var engine: DocumentEngine
     private var random: SeededRandom
     private var writes: RandomWrite
+    /// Decides when versions are tracked.
+    private var tracking: SeededRandom
+    /// Whether the engine keeps the versions of documents.
+    private var tracksVersions = false
     /// Older snapshots, whose contents must not change.
     private var kept: [DocumentSnapshot] = []
 
@@ -46,6 +50,7 @@ final class IndexSimulation {
         volume = SimulatedVolume(seed: seed)
         random = SeededRandom(seed: seed, "indexes")
         writes = RandomWrite(seed: seed)
+        tracking = SeededRandom(seed: seed, "versions")
         store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
         engine = try DocumentEngine(store)
     }
@@ -63,6 +68,7 @@ final class IndexSimulation {
     /// Runs one random operation, which may merge documents of `others`.
     func step(_ others: [IndexSimulation]) throws {
         clock.advance(milliseconds: UInt64(random.below(3)))
+        if tracking.chance(1, in: 6) { try trackVersions() }
         switch random.below(24) {
         case 0, 1: try createIndex()
         case 2: try dropIndex()
@@ -89,6 +95,12 @@ final class IndexSimulation {
         store = try StoreEngine(opening: volume, options: Self.options(random.next(), clock))
         engine = try DocumentEngine(store)
         #expect(engine.indexFailure == nil)
+        tracksVersions = false
+    }
+
+    private func trackVersions() throws {
+        try engine.trackVersions()
+        tracksVersions = true
     }
 
     // MARK: Changes
@@ -173,11 +185,19 @@ final class IndexSimulation {
     private(set) var entries: [IndexEntry.Region: Int] = [:]
     /// The number of index entries of tombstones checked.
     private(set) var tombstoneCount = 0
+    /// The number of versions checked.
+    private(set) var versionCount = 0
 
     /// Compares the indexes of the newest and the older snapshots with their documents.
     func check(_ comment: Comment) throws {
         try store.flush()
         for snapshot in kept + [engine.snapshot()] { try check(snapshot, comment) }
+        if tracksVersions {
+            let newest = engine.snapshot()
+            for number in newest.catalog.collections.indices {
+                #expect(newest.hasVersions(ofCollection: UInt16(number)), comment)
+            }
+        }
         #expect(store.checkLiveBytes() == [], comment)
     }
 
@@ -207,6 +227,7 @@ final class IndexSimulation {
         for collection in Self.collections {
             let documents = try existing(collection, in: snapshot)
             try checkTombstones(collection, documents, in: snapshot, comment)
+            try checkVersions(collection, in: snapshot, comment)
             for index in snapshot.indexes(of: collection) {
                 #expect(snapshot.count(in: index.entries) == documents.count, comment)
                 try check(index, documents, in: snapshot, comment)
@@ -231,6 +252,32 @@ final class IndexSimulation {
             tombstoneCount += 1
             return true
         }
+    }
+
+    /// Checks the versions that the tree has, and their sum.
+    private func checkVersions(
+        _ collection: String, in snapshot: DocumentSnapshot, _ comment: Comment
+    ) throws {
+        guard let number = snapshot.catalog.number(ofCollection: collection) else { return }
+        let name = VersionHasher.hash(ofCollection: collection)
+        var sum: UInt64 = 0
+        try snapshot.log.tree.forEach(in: StoreKey.documents(of: number)) { key, value in
+            guard let weight = value.weight else { return true }
+            let document = try #require(try snapshot.document(Array(key)), comment)
+            let expected = try document.read { bytes -> UInt64 in
+                let document = try EncodedDocument(bytes)
+                guard try document.exists() else { return 0 }
+                return VersionHasher.hash(
+                    id: UnsafeRawBufferPointer(rebasing: key[3...]), collection: name,
+                    vector: try document.vector().hash)
+            }
+            #expect(weight == expected, comment)
+            sum &+= weight
+            versionCount += 1
+            return true
+        }
+        let weights = snapshot.log.tree.weights(in: StoreKey.documents(of: number))
+        #expect(weights.sum == sum, comment)
     }
 
     /// Returns the existing documents of a collection by id.

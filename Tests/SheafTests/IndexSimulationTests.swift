@@ -30,6 +30,7 @@ import Testing
             try simulation.check("seed \(seed), at the end")
             #expect(simulation.entries[.complete] ?? 0 > 100, "seed \(seed)")
             #expect(simulation.tombstoneCount > 100, "seed \(seed)")
+            #expect(simulation.versionCount > 100, "seed \(seed)")
         }
     }
 

@@ -85,6 +85,9 @@ extension EncodedDocument {
     /// Returns the version vector after the change.
     package func vector() throws(Malformed) -> VersionVector { try header().vector() }
 
+    /// Returns the hash of the version vector after the change.
+    package func vectorHash() throws(Malformed) -> UInt64 { try header().vectorHash }
+
     /// Returns the version vector before the change.
     package func baseVector() throws(Malformed) -> VersionVector { try header().baseVector() }
 

@@ -127,6 +127,13 @@ package struct EncodedHeader {
         return vector
     }
 
+    /// The hash of the version vector, which is that of `VersionVector`.
+    var vectorHash: UInt64 {
+        let bytes = UnsafeRawBufferPointer(
+            start: base + sitesAt, count: siteCount * Self.siteLength)
+        return XXH3.hash64(bytes)
+    }
+
     /// The latest time in the version vector.
     package var latest: HybridTime {
         var latest = HybridTime.initial

@@ -45,6 +45,9 @@ package final class DocumentEngine: Sendable {
         /// The attachment tokens without proof of possession.
         package var unproven: UnprovenTokens
 
+        /// Whether commits give documents the hashes that peers compare.
+        var tracksVersions = false
+
         /// Whether the clock is earlier than the record times; commits then write it to the log.
         var isClockEarlierThanLog = false
 
@@ -367,7 +370,8 @@ package final class DocumentEngine: Sendable {
         try state.mark.create(in: store)
         state.ownWrites.recordCommit(transaction.stamp?.time ?? transaction.clock.latest.next)
         let batch = try transaction.batch(
-            from: origin, writing: state.siteRecordUpdate, state.nameDictionary)
+            from: origin, writing: state.siteRecordUpdate, state.nameDictionary,
+            tracksVersions: state.tracksVersions)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         if transaction.nextSite != nil { state.siteMove?.commit = commit }
         state.markSiteWritten()

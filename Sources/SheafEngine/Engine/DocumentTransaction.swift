@@ -299,7 +299,8 @@ package struct DocumentTransaction: Sendable {
 
     /// Builds the batch of the commit.
     mutating func batch(
-        from origin: CommitOrigin?, writing site: SiteRecordUpdate?, _ dictionary: NameDictionary
+        from origin: CommitOrigin?, writing site: SiteRecordUpdate?, _ dictionary: NameDictionary,
+        tracksVersions: Bool
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         // After an opening, the clock continues from the time of the last record.
@@ -316,19 +317,21 @@ package struct DocumentTransaction: Sendable {
         }
         batch.keepsIndexProgress = true
         var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
+        var hasher = tracksVersions ? VersionHasher(catalog) : nil
         stored.reserveCapacity(working.count)
         // Documents are accessed by index: a copy of each would retain a dozen references.
         for position in working.indices where working[position].isChanged {
             let key = working[position].key
             let before = try entries.keys(of: working[position].original, key.bytes)
             let written = try working[position].write(into: &batch)
+            try hasher?.weigh(written, key.bytes, in: &batch)
             let after = try entries.keys(of: written, key.bytes)
             try Self.replaceEntries(before, with: after, in: &batch)
             stored.append((key, written))
             try updateUnproven(at: position, written)
             try recordSpellings(at: position)
         }
-        try writeFresh(into: &batch, &entries)
+        try writeFresh(into: &batch, &entries, &hasher)
         try writeImportProgress(into: &batch)
         try unproven.write(into: &batch)
         return batch

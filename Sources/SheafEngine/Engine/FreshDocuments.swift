@@ -123,7 +123,8 @@ extension DocumentTransaction {
 
     /// Writes the new documents and their index entries to a batch.
     mutating func writeFresh(
-        into batch: inout WriteBatch, _ entries: inout DocumentIndexEntries
+        into batch: inout WriteBatch, _ entries: inout DocumentIndexEntries,
+        _ hasher: inout VersionHasher?
     ) throws(EngineError) {
         guard !fresh.isEmpty else { return }
         batch.reserve(batch.byteCount + fresh.length + fresh.count * 64)
@@ -136,6 +137,9 @@ extension DocumentTransaction {
                         try batch.put(key, DocumentPayload.stateKind, state)
                     }
                 }
+            }
+            try state.span.withUnsafeBytes { (state) throws(EngineError) in
+                if let hash = try hasher?.hash(ofState: state, key) { batch.weigh(hash) }
             }
             let made = try state.span.withUnsafeBytes { (state) throws(EngineError) in
                 try entries.keys(ofState: state, key)

@@ -33,8 +33,12 @@ package struct DocumentVerifier {
                 Finding(position: pointer?.position ?? .none, reason: "\(reason)"))
             return verifier
         }
-        try snapshot.tree.forEach(in: snapshot.keys) { (key, _) throws(EngineError) in
+        var hasher = VersionHasher(catalog)
+        try snapshot.tree.forEach(in: snapshot.keys) { (key, value) throws(EngineError) in
             try verifier.check(key, catalog)
+            if verifier.findings.isEmpty, let weight = value.weight {
+                try verifier.check(weight, of: Array(key), &hasher, catalog)
+            }
             return true
         }
         // Index findings mean nothing if documents are damaged.
@@ -68,6 +72,23 @@ package struct DocumentVerifier {
         guard runCheck(at: oldest, { () throws(Malformed) in try rules.finish() }) else { return }
         guard case .document = StoreKey(key) else { return }
         try count(key, at: newest, catalog.names)
+    }
+
+    /// Checks the version of a document in the tree.
+    private mutating func check(
+        _ weight: UInt64, of key: [UInt8], _ hasher: inout VersionHasher, _ catalog: Catalog
+    ) throws(EngineError) {
+        let document = try DocumentSnapshot(snapshot, catalog).document(key)
+        let version = try document?.read { (bytes) throws(EngineError) in
+            try hasher.hash(ofState: bytes, key)
+        }
+        guard version != weight else { return }
+        let position =
+            key.span.withUnsafeBytes { snapshot.recordPointer(of: $0) }?.position ?? .none
+        findings.append(
+            Finding(
+                position: position,
+                reason: "the tree has another version of the document at \(position)"))
     }
 
     /// Joins the operations of a document and counts it.

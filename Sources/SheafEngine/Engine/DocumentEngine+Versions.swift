@@ -1,0 +1,47 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import Synchronization
+
+/// The hashes of documents as weights of the tree, which peers compare.
+extension DocumentEngine {
+    /// Number of documents whose hashes are added together.
+    private static let addedTogether = 4_096
+
+    /// Adds the hashes of all documents, and keeps adding those of documents that change.
+    ///
+    /// They are in checkpoints, but not in the log. So a store that a peer has used before lacks
+    /// those of the documents that were read from the log. A document that cannot be read has none.
+    package func trackVersions() throws(EngineError) {
+        // Each later commit has hashes, so it does not matter that the log goes on.
+        let catalog = state.withLock { state in
+            state.tracksVersions = true
+            return state.catalog
+        }
+        try onStorage { () throws(StorageError) in _ = try store.flush() }
+        try addVersions(in: StoreKey.documents, catalog)
+    }
+
+    private func addVersions(in range: KeyRange, _ catalog: Catalog) throws(EngineError) {
+        let snapshot = DocumentSnapshot(store.snapshot(), catalog)
+        var hasher = VersionHasher(catalog)
+        var rest = range
+        while true {
+            let found = snapshot.log.tree.unweighted(in: rest, most: Self.addedTogether)
+            guard let last = found.last else { return }
+            var weights: [(key: [UInt8], pointer: RecordPointer, weight: UInt64)] = []
+            for (key, value) in found {
+                guard let pointer = RecordPointer(value),
+                    let document = try? snapshot.document(key),
+                    let hash = try? document.read({ (bytes) throws(EngineError) in
+                        try hasher.hash(ofState: bytes, key)
+                    })
+                else { continue }
+                weights.append((key, pointer, hash))
+            }
+            store.setWeights(weights)
+            guard found.count == Self.addedTogether else { return }
+            rest = rest.intersection(KeyRange(from: last.key + [0]))
+        }
+    }
+}
