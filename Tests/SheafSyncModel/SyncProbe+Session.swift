@@ -109,10 +109,10 @@ private struct SessionDriver {
     private func provideMatches(_ documents: Want.Documents, _ session: inout SyncSession) {
         var rest = 8
         switch documents {
-        case .all: break
+        case .all, .versions, .ranges: break
         case .some(let addresses, _), .part(let addresses): rest = min(addresses.count, 8)
         }
-        defer { if case .part = documents { session.endPart(7) } }
+        defer { if documents.isPart { session.endPart(7) } }
         while rest > 0, session.hasRoom() {
             rest -= 1
             session.beginCommit(7, stamp: nil)
@@ -123,11 +123,5 @@ private struct SessionDriver {
             session.endCommit(isContinued: rest > 0 || documents.isPart)
         }
         session.sendSegment()
-    }
-}
-
-extension Want.Documents {
-    fileprivate var isPart: Bool {
-        if case .part = self { true } else { false }
     }
 }

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafSync
 import SheafTestSupport
 import Testing
@@ -51,10 +52,12 @@ struct ReconciliationTests {
 
     /// Reconciles through encoded messages; returns the difference, bytes sent and request count.
     private func reconcile(
-        _ pair: Pair
+        _ pair: Pair, usesShortcuts: Bool = true
     ) throws -> (difference: RangeRequester.Difference, bytes: Int, questions: Int) {
         var responder = RangeResponder(VersionList(sorted: pair.other))
-        var requester = RangeRequester(VersionList(sorted: pair.own))
+        var requester = RangeRequester(
+            VersionList(sorted: pair.own), usesSketches: usesShortcuts,
+            usesRanges: usesShortcuts)
         var (question, bytes, questions) = (requester.firstQuestion, 0, 0)
         while true {
             let requested = question.bytes
@@ -74,9 +77,44 @@ struct ReconciliationTests {
             #expect(read == answer)
             switch try requester.process(read) {
             case .request(let next): question = next
-            case .done(let difference): return (difference, bytes, questions)
+            case .done(let difference):
+                try checkRanges(of: &requester, difference)
+                return (difference, bytes, questions)
             }
         }
+    }
+
+    /// Checks that wanted ranges are named in messages that can be read.
+    private func checkRanges(
+        of requester: inout RangeRequester, _ difference: RangeRequester.Difference
+    ) throws {
+        var named: [KeyRange] = []
+        while !requester.difference.wantedRanges.isEmpty {
+            let ranges = requester.removeRanges()
+            let bytes = Want(generation: 1, .ranges(ranges)).bytes
+            #expect(
+                try bytes.withUnsafeBytes { try Want(decoding: $0) }.documents == .ranges(ranges))
+            named += ranges
+        }
+        #expect(named == KeyRange.union(difference.wantedRanges))
+    }
+
+    /// Returns the ids of the documents that a difference wants from the sender.
+    private func wanted(
+        by difference: RangeRequester.Difference, _ pair: Pair
+    ) -> Set<[UInt8]> {
+        let ids = Dictionary(uniqueKeysWithValues: pair.other.map { ($0.version, $0.id) })
+        let inRanges = pair.other.map(\.id).filter { id in
+            difference.wantedRanges.contains { $0.contains(id) }
+        }
+        return Set(
+            difference.wanted + difference.wantedVersions.compactMap { ids[$0] } + inRanges)
+    }
+
+    private func requested(
+        by difference: RangeRequester.Difference, _ pair: Pair
+    ) -> Set<[UInt8]> {
+        wanted(by: difference, pair).union(difference.own)
     }
 
     @Test func `reconciliation finds every difference and nothing else`() throws {
@@ -87,11 +125,16 @@ struct ReconciliationTests {
             for share in [0, 1, 30, 500, 1_000] {
                 for _ in 0..<4 {
                     let pair = pair(count, differing: share, &random)
-                    var found = try reconcile(pair).difference
+                    var found = try reconcile(pair, usesShortcuts: false).difference
                     // The responder reports the differences of a leaf in document order.
                     found.wanted.sort { $0.lexicographicallyPrecedes($1) }
                     found.own.sort { $0.lexicographicallyPrecedes($1) }
                     #expect(found == pair.difference)
+                    let sketched = try reconcile(pair).difference
+                    #expect(requested(by: sketched, pair) == requested(by: found, pair))
+                    // A changed document may be named in both ways.
+                    let expected = Set(pair.difference.wanted)
+                    #expect(expected.isSuperset(of: wanted(by: sketched, pair)))
                 }
             }
         }
@@ -103,13 +146,86 @@ struct ReconciliationTests {
         var random = SeededRandom(seed: 20_261, "costs")
         let same = try reconcile(pair(100_000, differing: 0, &random))
         #expect(same.questions == 1)
-        #expect(same.bytes < 64)
-        let pair = pair(100_000, differing: 10, &random)
+        #expect(same.bytes < 256)
+        let pair = pair(100_000, differing: 1, &random)
         let found = try reconcile(pair)
-        #expect(found.questions < 8)
-        // At 250 bytes each, finding changed documents costs at most twice as much as sending them.
-        #expect(found.bytes < pair.changed * 250 * 2)
-        print("\(pair.changed) documents of 100,000 were found with \(found.bytes) bytes")
+        #expect(found.questions == 3)
+        // Each wanted version takes eight bytes, and each address about twelve.
+        let named = found.difference.wantedVersions.count * 8 + found.difference.own.count * 12
+        #expect(found.difference.wanted.isEmpty)
+        #expect(found.bytes + named < pair.changed * 100)
+        #expect(requested(by: found.difference, pair).count == pair.changed)
+        print("\(pair.changed) of 100,000: \(found.bytes) and \(named) bytes")
+    }
+
+    @Test func `a false sketch is not believed, and the ranges are divided instead`() throws {
+        var random = SeededRandom(seed: 3, "false sketches")
+        let pair = pair(20_000, differing: 2, &random)
+        for fault in 0..<4 {
+            var responder = RangeResponder(VersionList(sorted: pair.other))
+            var requester = RangeRequester(VersionList(sorted: pair.own))
+            var question = requester.firstQuestion
+            var hasLied = false
+            var found: RangeRequester.Difference?
+            while found == nil {
+                var answer = try responder.answer(question)
+                if let third = question.third {
+                    #expect(!hasLied)
+                    hasLied = true
+                    var sketch = VersionSketch(third: third)
+                    switch fault {
+                    // No version, one version too many, many of them, and those of the requester.
+                    case 0: break
+                    case 1:
+                        for document in pair.other { sketch.add(document.version) }
+                        sketch.add(7)
+                    case 2: for _ in 0..<50_000 { sketch.add(random.next()) }
+                    default: for document in pair.own { sketch.add(document.version) }
+                    }
+                    answer = RangeAnswer([.sketch(sketch)])
+                }
+                switch try requester.process(answer) {
+                case .request(let next): question = next
+                case .done(let difference): found = difference
+                }
+            }
+            #expect(hasLied)
+            var difference = try #require(found)
+            difference.wanted.sort { $0.lexicographicallyPrecedes($1) }
+            difference.own.sort { $0.lexicographicallyPrecedes($1) }
+            #expect(difference == pair.difference, "fault \(fault)")
+        }
+    }
+
+    @Test func `a sketch has the versions that only one of two sets has`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("sketches, seed \(seed)")
+        var random = SeededRandom(seed: seed, "sketches")
+        var failures = 0
+        for _ in 0..<1_000 {
+            let third = 8 + random.below(100)
+            var (left, right) = (VersionSketch(third: third), VersionSketch(third: third))
+            for _ in 0..<random.below(2_000) {
+                let version = random.next()
+                left.add(version)
+                right.add(version)
+            }
+            // This is half of the number for which a requester would choose the size.
+            let count = max(0, 3 * third - 24) / 3
+            let added = (0..<random.below(count + 1)).map { _ in random.next() }
+            let missing = (0..<random.below(count + 1 - added.count)).map { _ in random.next() }
+            for version in added { left.add(version) }
+            for version in missing { right.add(version) }
+            left.subtract(right)
+            guard let found = left.decode() else {
+                failures += 1
+                continue
+            }
+            #expect(Set(found.added) == Set(added))
+            #expect(Set(found.missing) == Set(missing))
+        }
+        // About one in 200 fails.
+        #expect(failures < 25)
     }
 
     @Test(arguments: [0, 1, 150_000])
@@ -119,11 +235,14 @@ struct ReconciliationTests {
         let ids = Set((0..<150_000).map { id($0) }).sorted { $0.lexicographicallyPrecedes($1) }
         pair.other = ids.map { DocumentVersion(id: $0, version: random.next()) }
         pair.own = ids.suffix(ownCount).map { DocumentVersion(id: $0, version: random.next()) }
-        let found = try reconcile(pair)
+        let found = try reconcile(pair, usesShortcuts: false)
         #expect(found.difference.wanted.count == ids.count)
         #expect(Set(found.difference.wanted) == Set(ids))
         #expect(found.difference.own.isEmpty)
         #expect(found.bytes < ids.count * 40)
+        let short = try reconcile(pair)
+        #expect(requested(by: short.difference, pair) == Set(ids))
+        if ownCount < 2 { #expect(short.bytes < 4_000) }
         print("\(ids.count) documents took \(found.questions) requests, \(found.bytes) bytes")
     }
 
@@ -138,6 +257,6 @@ struct ReconciliationTests {
         }
         let found = try reconcile(pair).difference
         #expect(found.own == pair.own.map(\.id))
-        #expect(found.wanted == pair.other.map(\.id))
+        #expect(wanted(by: found, pair) == Set(pair.other.map(\.id)))
     }
 }

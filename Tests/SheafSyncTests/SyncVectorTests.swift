@@ -216,6 +216,29 @@ struct SyncVectorTests {
         }
     }
 
+    private func checkWant(_ name: String, _ bytes: [UInt8]) throws {
+        let decoded = try bytes.withUnsafeBytes { try Want(decoding: $0) }
+        #expect(decoded.bytes == bytes)
+        let generation = try vectors.number("\(name).generation")
+        #expect(decoded.generation == generation)
+        let count = vectors.has("\(name).count") ? try vectors.number("\(name).count") : nil
+        switch decoded.documents {
+        case .all: #expect(count == nil)
+        case .some(let addresses, let isContinued):
+            #expect(UInt64(addresses.count) == count)
+            #expect(isContinued == (name == "want-more"))
+        case .versions(let versions):
+            #expect(versions == [1, .max])
+            #expect(name == "want-versions")
+        case .ranges(let ranges):
+            #expect(ranges == [KeyRange(from: [], to: [1]), KeyRange(from: [1, 0])])
+            #expect(name == "want-ranges")
+        case .part(let addresses):
+            #expect(UInt64(addresses.count) == count)
+            #expect(name == "want-part")
+        }
+    }
+
     @Test func `subscription messages match the vectors, and malformed ones are refused`() throws {
         func subscribe(_ bytes: [UInt8]) throws -> SubscribePart {
             try bytes.withUnsafeBytes { try SubscribePart(decoding: $0) }
@@ -241,22 +264,7 @@ struct SyncVectorTests {
             #expect(decoded.end?.cursor?.commit == cursor)
             #expect(decoded.end?.complete.count ?? 0 == (cursor == nil ? 0 : 3))
         }
-        try vectors.forEach("want") { name, bytes in
-            let decoded = try want(bytes)
-            #expect(decoded.bytes == bytes)
-            let generation = try vectors.number("\(name).generation")
-            #expect(decoded.generation == generation)
-            let count = vectors.has("\(name).count") ? try vectors.number("\(name).count") : nil
-            switch decoded.documents {
-            case .all: #expect(count == nil)
-            case .some(let addresses, let isContinued):
-                #expect(UInt64(addresses.count) == count)
-                #expect(isContinued == (name == "want-more"))
-            case .part(let addresses):
-                #expect(UInt64(addresses.count) == count)
-                #expect(name == "want-part")
-            }
-        }
+        try vectors.forEach("want", checkWant)
         try vectors.forEach("acknowledge") { name, bytes in
             let decoded = try acknowledge(bytes)
             #expect(decoded.bytes == bytes)
@@ -318,53 +326,6 @@ struct SyncVectorTests {
         #expect(hello(1...1).version(with: hello(1...4)) == 1)
         #expect(hello(1...2).version(with: hello(3...4)) == nil)
         #expect(hello(3...4).version(with: hello(1...2)) == nil)
-    }
-
-    @Test func `version lists have the fingerprints of the vectors`() throws {
-        try vectors.forEach("list") { name, bytes in
-            var documents: [DocumentVersion] = []
-            try bytes.withUnsafeBytes { bytes in
-                var reader = ByteReader(bytes)
-                while reader.remaining > 0 {
-                    let id = Array(try reader.readLengthPrefixed(limit: 1_024))
-                    documents.append(DocumentVersion(id: id, version: try reader.readUInt64()))
-                }
-            }
-            var responder = RangeResponder(VersionList(sorted: documents))
-            guard case .children(let children) = try responder.answer(RangeQuestion([])).parts.first
-            else {
-                Issue.record("the first response has no child")
-                return
-            }
-            #expect(children.count == 1)
-            #expect(children[0].upper == nil)
-            let expected = try vectors.number("\(name).fingerprint")
-            #expect(children[0].fingerprint == expected)
-        }
-    }
-
-    @Test func `range requests and responses match the vectors, and bad ones are refused`() throws {
-        func question(_ bytes: [UInt8]) throws -> RangeQuestion {
-            try bytes.withUnsafeBytes { try RangeQuestion(decoding: $0) }
-        }
-        func answer(_ bytes: [UInt8]) throws -> RangeAnswer {
-            try bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
-        }
-        try vectors.forEach("question") { _, bytes in
-            let written = try question(bytes).bytes
-            #expect(written == bytes)
-        }
-        try vectors.forEach("answer") { _, bytes in
-            let written = try answer(bytes).bytes
-            #expect(written == bytes)
-        }
-        #expect(try question(vectors.bytes("later.question")).ranges == [1, 2, 300])
-        try vectors.forEach("refusedQuestion") { name, bytes in
-            #expect(throws: Malformed.self, "\(name)") { try question(bytes) }
-        }
-        try vectors.forEach("refusedAnswer") { name, bytes in
-            #expect(throws: Malformed.self, "\(name)") { try answer(bytes) }
-        }
     }
 
     @Test func `a mutated message is refused or reencodes identically`() throws {

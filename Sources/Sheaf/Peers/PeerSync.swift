@@ -175,7 +175,9 @@ public final class PeerSync: Sendable {
     ) throws -> DocumentChecksum {
         let matcher = SubscriptionMatcher(queries, store.queries, stop: stop)
         do throws(EngineError) {
-            return DocumentChecksum(try store.queries.snapshot().versions(matching: matcher))
+            let snapshot = store.queries.snapshot()
+            return DocumentChecksum(
+                try snapshot.versions(matching: matcher, allAreReadable: false))
         } catch {
             throw StoreError(error)
         }

@@ -30,6 +30,8 @@ struct News {
     private static let maximumEnds = 1 << 12
 
     package init(_ engine: DocumentEngine) {
+        // Without them, peers compare documents one by one; a store that cannot write fails later.
+        try? engine.trackVersions()
         start = engine.setPeerFeedRecording(true)
         snapshot = engine.snapshot()
         ends = [(snapshot.log.commit, snapshot.log.end)]

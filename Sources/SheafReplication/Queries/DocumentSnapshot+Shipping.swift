@@ -9,12 +9,14 @@ package import SheafSync
 extension DocumentSnapshot {
     /// Returns the matching documents and their versions.
     ///
-    /// `rankings` are those of this snapshot; if nil, they are computed.
+    /// `rankings` are those of this snapshot; if nil, they are computed. If `allAreReadable`, the
+    /// list may count tombstones in addition.
     package func versions(
-        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
+        allAreReadable: Bool
     ) throws(EngineError) -> VersionList {
-        var listing = VersionListing()
-        var scan = MatchScan(versionsIn: self, matcher)
+        var listing = VersionListing(self, matcher, allAreReadable: allAreReadable)
+        var scan = MatchScan(self, listing.scanned)
         let ranked = try known(rankings, matcher)
         try scan.run(matcher, ranked) { (key, document, collection) throws(EngineError) in
             try listing.add(document, key, collection) { (_, _, _) throws(EngineError) in true }
@@ -26,12 +28,6 @@ extension DocumentSnapshot {
     func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
         var history = key.span.withUnsafeBytes { log.history(of: $0) }
         return try onStorage { () throws(StorageError) in try history.next()?.commit }
-    }
-
-    /// Whether the addresses of collection `left` precede those of collection `right`.
-    static func addressesPrecede(_ left: String, _ right: String) -> Bool {
-        DocumentAddress(collection: left, id: []).bytes
-            .lexicographicallyPrecedes(DocumentAddress(collection: right, id: []).bytes)
     }
 
     /// Returns the keys of the matching documents, by collection in the order of the matcher.
@@ -57,7 +53,7 @@ extension DocumentSnapshot {
     /// the key at which to continue.
     func forEachMatch(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings, in collection: String,
-        from position: inout [UInt8]?,
+        from position: inout [UInt8]?, to upper: [UInt8]? = nil,
         _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
         guard let number = catalog.number(ofCollection: collection) else { return true }
@@ -75,7 +71,8 @@ extension DocumentSnapshot {
             return true
         }
         var isComplete = true
-        try forEachDocument(of: collection, from: first) { (key, document) throws(EngineError) in
+        try forEachDocument(of: collection, from: first, to: upper) {
+            (key, document) throws(EngineError) in
             position = key
             try matcher.visit()
             guard
@@ -91,11 +88,12 @@ extension DocumentSnapshot {
 
     /// Visits the documents of a collection in key order, until `body` returns false.
     package func forEachDocument(
-        of collection: String, from first: [UInt8] = [],
+        of collection: String, from first: [UInt8] = [], to upper: [UInt8]? = nil,
         _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard let number = catalog.number(ofCollection: collection) else { return }
-        let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
+        let range = StoreKey.documents(of: number).intersection(
+            KeyRange(from: first, to: upper))
         try log.forEachPointers(in: range, .ascending) {
             (pointers) throws(EngineError) in
             for pointer in pointers {

@@ -17,12 +17,6 @@ package struct MatchScan {
         self.collections = collections[...]
     }
 
-    /// Creates a scan in address order, the order of version lists.
-    package init(versionsIn snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher) {
-        self.init(
-            snapshot, matcher.collections.sorted(by: DocumentSnapshot.addressesPrecede))
-    }
-
     /// Visits the remaining documents; must be called again after `EngineError.paused`.
     package mutating func run(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings,
@@ -69,29 +63,79 @@ struct DocumentScan {
     }
 }
 
-/// A builder of the version list of the documents that a scan visits.
+/// A builder of the version list of the documents that match a subscription.
 package struct VersionListing {
-    private(set) var list = VersionList()
-    /// The address of the last document without its id; `prefix` is its encoding.
-    private var address = DocumentAddress(collection: "", id: [])
-    private var prefix: [UInt8] = []
+    /// The listed documents of one collection.
+    private struct Listed {
+        let address: DocumentAddress
+        let prefix: [UInt8]
+        let hash: UInt64
+        var versions = ListedVersions()
+
+        init(_ collection: String) {
+            address = DocumentAddress(collection: collection, id: [])
+            prefix = address.bytes
+            hash = VersionHasher.hash(ofCollection: collection)
+        }
+    }
+
+    /// The collections whose documents all match, and have their versions in the tree.
+    private var stored: [StoredVersions] = []
+    private var listed: [Listed] = []
+    /// The collections to visit.
+    package let scanned: [String]
+
+    /// Begins the list of a snapshot.
+    ///
+    /// If all documents may be read, those of a collection that all match need not be visited.
+    package init(
+        _ snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher, allAreReadable: Bool
+    ) {
+        var scanned: [String] = []
+        for collection in matcher.collections {
+            if allAreReadable, snapshot.shadows.isEmpty, matcher.matchesAll(in: collection),
+                let versions = StoredVersions(snapshot, collection)
+            {
+                stored.append(versions)
+            } else {
+                scanned.append(collection)
+            }
+        }
+        self.scanned = scanned
+    }
+
+    /// The list of all documents added, and of those that need not be visited.
+    var list: VersionList {
+        let sources: [(prefix: [UInt8], source: any VersionSource)] =
+            stored.map { ($0.prefix, $0) } + listed.map { ($0.prefix, $0.versions) }
+        return VersionList(
+            sources.sorted { $0.prefix.lexicographicallyPrecedes($1.prefix) }.map(\.source))
+    }
+
+    /// The newest operation of a document that need not be visited.
+    func newestStored(in snapshot: DocumentSnapshot) -> RecordPointer? {
+        stored.compactMap { snapshot.log.newestWeighted(in: $0.keys) }
+            .max { $0.position < $1.position }
+    }
 
     /// Adds a document, unless `isShown` returns false for it.
     mutating func add(
         _ document: StoredDocument, _ key: [UInt8], _ collection: String,
         where isShown: SubscriptionRankings.Filter
     ) throws(EngineError) {
-        if UTF8Order.compare(collection, address.collection) != 0 {
-            address = DocumentAddress(collection: collection, id: [])
-            prefix = address.bytes
-        }
-        guard try isShown(document, key, address) else { return }
-        let hash = try onDocument(key) { () throws(Malformed) in
+        if listed.last?.address.isOf(collection) != true { listed.append(Listed(collection)) }
+        let last = listed.count - 1
+        guard try isShown(document, key, listed[last].address) else { return }
+        let vector = try onDocument(key) { () throws(Malformed) in
             try document.read { (bytes) throws(Malformed) in
-                try EncodedDocument(bytes).vector().hash
+                try EncodedDocument(bytes).vectorHash()
             }
         }
         let id = key[StoreKey.documentPrefixLength...]
-        list.append(DocumentVersion(id: prefix + id, version: hash))
+        let version = id.span.withUnsafeBytes {
+            VersionHasher.hash(id: $0, collection: listed[last].hash, vector: vector)
+        }
+        listed[last].versions.append(
+            DocumentVersion(id: listed[last].prefix + id, version: version))
     }
 }

@@ -126,6 +126,12 @@ package final class SubscriptionMatcher {
     /// Whether a query without LIMIT selects from a collection.
     func selectsWithoutLimit(for collection: String) -> Bool { plainTerms(of: collection) != nil }
 
+    /// Whether every existing document of a collection matches.
+    func matchesAll(in collection: String) -> Bool {
+        guard let terms = plainTerms(of: collection) else { return false }
+        return terms.contains { $0.query.matchesAll }
+    }
+
     /// Whether a query with LIMIT selects from a collection.
     func hasLimit(in collection: String) -> Bool {
         isRanked && ranked.contains(Array(collection.utf8))

@@ -28,8 +28,10 @@ extension Receiver {
         let rankings = try beginRankCheck(matcher, in: snapshot, context)
         listed = context.snapshot.log.commit
         exchange.session.compare(
-            with: try snapshot.versions(matching: matcher, rankings),
-            most: context.limits.wanted, reportsDifferences: context.access.sendable != nil)
+            with: try snapshot.versions(
+                matching: matcher, rankings, allAreReadable: !context.access.isRestricted),
+            most: context.limits.wanted, reportsDifferences: context.access.sendable != nil,
+            isRanked: matcher.isRanked)
     }
 
     // MARK: Receipt

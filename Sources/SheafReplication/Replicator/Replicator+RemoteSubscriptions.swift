@@ -145,7 +145,7 @@ extension Replicator {
     func prepareWanted(
         _ connection: Connection, _ documents: Want.Documents, in newest: DocumentSnapshot
     ) {
-        if case .part = documents {
+        if documents.isPart {
             guard connection.sender != nil else {
                 return fail(
                     connection, .protocolBroken, "a part was requested without a reconciliation")

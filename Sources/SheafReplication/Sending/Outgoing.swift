@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafStorage
@@ -16,6 +17,8 @@ struct Outgoing {
     var rankings: SubscriptionRankings?
     /// Number of document bytes already sent in this batch.
     var length = 0
+    /// The commit after the snapshot up to which documents were sent in between.
+    var newerThrough: CommitID = 0
     /// The number of a batch for a peer with limited rights; nil for other peers.
     var number: UInt64?
     /// Keys of deleted documents that a peer with limited rights could read.
@@ -28,9 +31,15 @@ struct Outgoing {
     enum Documents {
         /// The documents with these keys, starting at index `next`.
         case keys([[UInt8]], next: Int)
-        /// All matching documents by collection, starting at a key.
-        case all(collections: ArraySlice<String>, from: [UInt8]?)
+        /// The matching documents in ranges, starting at a key of the first one.
+        case matches(ArraySlice<MatchRange>, from: [UInt8]?)
     }
+}
+
+/// A range of keys of one collection.
+struct MatchRange {
+    let collection: String
+    let keys: KeyRange
 }
 
 /// The most recently written document of a batch or of a version list.
@@ -39,7 +48,10 @@ struct NewestDocument {
 
     mutating func update(_ key: [UInt8], in snapshot: DocumentSnapshot) {
         let found = key.span.withUnsafeBytes { snapshot.log.recordPointer(of: $0) }
-        guard let found else { return }
+        if let found { update(found) }
+    }
+
+    mutating func update(_ found: RecordPointer) {
         if let pointer, pointer.position >= found.position { return }
         pointer = found
     }

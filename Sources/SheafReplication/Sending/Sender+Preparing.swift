@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafStorage
@@ -34,9 +35,12 @@ extension Sender {
         compared = snapshot
         newestDocument = NewestDocument()
         parts = nil
+        let listing = VersionListing(
+            snapshot, matcher, allAreReadable: !context.access.isRestricted)
+        if let pointer = listing.newestStored(in: snapshot) { newestDocument.update(pointer) }
         preparation = Preparation(
-            snapshot: snapshot, purpose: .list(VersionListing()), ranking: RankingScan(snapshot),
-            scan: MatchScan(versionsIn: snapshot, matcher), unsendable: DocumentScan())
+            snapshot: snapshot, purpose: .list(listing), ranking: RankingScan(snapshot),
+            scan: MatchScan(snapshot, listing.scanned), unsendable: DocumentScan())
         try prepare(context, on: &exchange)
     }
 
@@ -45,8 +49,17 @@ extension Sender {
         _ documents: Want.Documents, in newest: DocumentSnapshot, _ context: PeerContext,
         on exchange: inout DocumentExchange
     ) throws(EngineError) {
-        if case .part(let addresses) = documents {
-            return sendWantedPart(of: addresses, on: &exchange)
+        switch documents {
+        case .part(let addresses):
+            return sendWantedPart(on: &exchange) { .init(addresses, in: $0) }
+        case .ranges(let ranges):
+            guard !matcher.isRanked else {
+                return exchange.end(
+                    .protocolBroken, "ranges of a subscription with a LIMIT were requested")
+            }
+            let collections = matcher.collections
+            return sendWantedPart(on: &exchange) { .init(ranges, of: collections, in: $0) }
+        case .all, .some, .versions: break
         }
         // A requested list is complete: the session refuses a `want` before the end of the list.
         let isCompared = compared != nil
@@ -66,7 +79,8 @@ extension Sender {
 
     /// Begins to send a part of the wanted documents, from the reconciled snapshot.
     private mutating func sendWantedPart(
-        of addresses: [DocumentAddress], on exchange: inout DocumentExchange
+        on exchange: inout DocumentExchange,
+        _ documents: (DocumentSnapshot) -> Outgoing.Documents
     ) {
         guard let snapshot = compared else {
             return exchange.end(
@@ -77,7 +91,7 @@ extension Sender {
         let number = parts?.number ?? exchange.nextStepNumber()
         parts = (snapshot.log.commit, number)
         outgoing = Outgoing(
-            snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
+            snapshot: snapshot, documents: documents(snapshot), since: nil,
             number: number, newestDocument: newestDocument, isPart: true)
         isAwake = true
     }
@@ -118,7 +132,7 @@ extension Sender {
         let rankings = rankings ?? SubscriptionRankings()
         switch work.purpose {
         case .list(var listing):
-            work.purpose = .list(VersionListing())
+            work.purpose = .documents(.all, keys: [])
             defer { work.purpose = .list(listing) }
             let isFree = !context.access.isRestricted
             try work.scan.run(matcher, rankings) { (key, document, name) throws(EngineError) in
@@ -150,9 +164,10 @@ extension Sender {
         let wanted: Outgoing.Documents
         switch documents {
         case .all where matcher.isRanked: wanted = .keys(ranked, next: 0)
-        case .all: wanted = .all(collections: matcher.collections[...], from: nil)
-        case .some(let addresses, _), .part(let addresses):
-            wanted = Outgoing.Documents(addresses, in: snapshot)
+        case .all: wanted = Outgoing.Documents([.all], of: matcher.collections, in: snapshot)
+        case .some(let addresses, _): wanted = Outgoing.Documents(addresses, in: snapshot)
+        // Versions are replaced by addresses, and parts precede the last documents.
+        case .part, .ranges, .versions: wanted = .keys([], next: 0)
         }
         if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
         isStreaming = true
@@ -170,6 +185,22 @@ extension Sender {
 }
 
 extension Outgoing.Documents {
+    /// Creates the matching documents in ranges of addresses.
+    fileprivate init(
+        _ ranges: [KeyRange], of collections: [String], in snapshot: DocumentSnapshot
+    ) {
+        var found: [MatchRange] = []
+        for collection in collections {
+            guard let number = snapshot.catalog.number(ofCollection: collection) else { continue }
+            let keys = CollectionKeys(number, collection)
+            for range in ranges {
+                let keys = keys.range(ofAddresses: range)
+                if !keys.isEmpty { found.append(MatchRange(collection: collection, keys: keys)) }
+            }
+        }
+        self = .matches(found[...], from: nil)
+    }
+
     /// Creates a list of named documents without duplicates.
     fileprivate init(_ addresses: [DocumentAddress], in snapshot: DocumentSnapshot) {
         var named: Set<[UInt8]> = []

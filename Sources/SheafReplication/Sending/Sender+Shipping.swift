@@ -17,9 +17,7 @@ extension Sender {
         self.outgoing = nil
         var rest = outgoing
         let isDone: Bool
-        // Beyond the limit, the documents already sent become a separate batch.
-        let unfinished = context.isLimited ? limited.partLength : 0
-        let isCut = outgoing.length - unfinished > context.limits.step
+        let isCut = isTooLong(outgoing, context)
         let number = outgoing.number ?? outgoing.snapshot.log.commit
         if !context.isLimited {
             exchange.session.beginCommit(number, stamp: nil, isCut: isCut)
@@ -31,13 +29,13 @@ extension Sender {
                 &rest.newestDocument)
             rest.documents = .keys(keys, next: end)
             isDone = end == keys.count
-        case .all(var collections, var key):
+        case .matches(var ranges, var key):
             try sendMatches(
-                &collections, from: &key, of: outgoing.snapshot, context, on: &exchange,
+                &ranges, from: &key, of: outgoing.snapshot, context, on: &exchange,
                 &rest.length,
                 &rest.newestDocument)
-            rest.documents = .all(collections: collections, from: key)
-            isDone = collections.isEmpty
+            rest.documents = .matches(ranges, from: key)
+            isDone = ranges.isEmpty
         }
         if context.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
@@ -58,7 +56,9 @@ extension Sender {
             exchange.session.endPart(number)
         } else if isCut {
             rest.length = 0
-            self.outgoing = rest
+            // The evaluation of newer commits may pause.
+            defer { self.outgoing = rest }
+            try sendNewerCommits(than: &rest, number: number, context, on: &exchange)
         } else if isDone {
             sent = outgoing.snapshot.log.commit
             echoDue = nil
@@ -67,6 +67,14 @@ extension Sender {
         } else {
             self.outgoing = rest
         }
+    }
+
+    /// Whether the documents already sent become a batch of their own.
+    private func isTooLong(_ outgoing: Outgoing, _ context: PeerContext) -> Bool {
+        let unfinished = context.isLimited ? limited.partLength : 0
+        let limits = context.limits
+        let most = outgoing.since == nil ? min(limits.completeStep, limits.step) : limits.step
+        return outgoing.length - unfinished > most
     }
 
     /// Sends documents until a part is full; returns the index of the next one.
@@ -102,9 +110,9 @@ extension Sender {
         return next
     }
 
-    /// Sends matching documents of all collections until a part is full.
+    /// Sends matching documents of ranges until a part is full.
     private mutating func sendMatches(
-        _ collections: inout ArraySlice<String>, from first: inout [UInt8]?,
+        _ ranges: inout ArraySlice<MatchRange>, from first: inout [UInt8]?,
         of snapshot: DocumentSnapshot, _ context: PeerContext, on exchange: inout DocumentExchange,
         _ total: inout Int,
         _ newest: inout NewestDocument
@@ -116,15 +124,17 @@ extension Sender {
         let known = limited.partLength
         var length = known
         defer { total += length - known }
-        while let collection = collections.first {
+        while let range = ranges.first {
+            let collection = range.collection
             guard context.access.isShared(collection) else {
-                collections.removeFirst()
+                ranges.removeFirst()
                 continue
             }
+            if first == nil { first = range.keys.lower }
             let isWhole: Bool
             do throws(EngineError) {
                 isWhole = try snapshot.forEachMatch(
-                    matcher, rankings, in: collection, from: &first
+                    matcher, rankings, in: collection, from: &first, to: range.keys.upper
                 ) { (key, document) throws(EngineError) in
                     guard length < context.limits.part else { return false }
                     let id = key[StoreKey.documentPrefixLength...]
@@ -157,7 +167,7 @@ extension Sender {
             }
             guard isWhole else { return }
             first = nil
-            collections.removeFirst()
+            ranges.removeFirst()
         }
     }
 
@@ -176,7 +186,7 @@ extension Sender {
     }
 
     /// Adds a document, translated to the names of the connection; returns its encoded length.
-    private mutating func add(
+    mutating func add(
         _ document: ShippedDocument, _ snapshot: DocumentSnapshot, _ context: PeerContext,
         on exchange: inout DocumentExchange
     ) throws(EngineError) -> Int {

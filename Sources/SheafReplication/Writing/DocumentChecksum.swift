@@ -6,22 +6,19 @@ package import SheafSync
 public struct DocumentChecksum: Hashable, Sendable {
     /// Number of documents.
     public let count: Int
-    /// 128-bit sum of the versions.
-    private let sum: VersionSum
+    /// 64-bit sum of the versions.
+    private let sum: UInt64
 
+    /// Creates the checksum of a list without tombstones.
     package init(_ list: VersionList) {
-        count = list.documents.count
-        sum = list.sum
+        (count, sum) = (list.total.count, list.total.sum)
     }
 }
 
 extension DocumentChecksum: CustomStringConvertible {
     /// The number of documents and the sum in hexadecimal, equal only for equal checksums.
     public var description: String {
-        func digits(_ half: UInt64) -> String {
-            let text = String(half, radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }
-        return "\(count):\(digits(sum.high))\(digits(sum.low))"
+        let digits = String(sum, radix: 16)
+        return "\(count):" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -1,12 +1,13 @@
 package import SheafBytes
 
-/// The fingerprints or documents of requested ranges (`format-spec/sync.md`, table 9).
+/// The sums, the documents or a sketch of requested ranges (`format-spec/sync.md`, table 9).
 package struct RangeAnswer: Equatable, Sendable {
     /// A subrange.
     package struct Child: Equatable, Sendable {
         /// Exclusive upper bound; nil for the bound of the parent range.
         package let upper: [UInt8]?
-        package let fingerprint: UInt64
+        /// The sum of the versions.
+        package let sum: UInt64
     }
 
     package enum Part: Equatable, Sendable {
@@ -14,6 +15,8 @@ package struct RangeAnswer: Equatable, Sendable {
         case children([Child])
         /// All documents of the range.
         case documents([DocumentVersion])
+        /// A sketch of all requested ranges together.
+        case sketch(VersionSketch)
     }
 
     /// Responses in the order of the request; omitted ranges must be requested again.
@@ -29,23 +32,26 @@ package struct RangeAnswer: Equatable, Sendable {
         for part in parts {
             switch part {
             case .children(let children):
-                writer.writeVarint(UInt64(children.count) << 1)
+                writer.writeVarint(UInt64(children.count) << 2)
                 var last: [UInt8] = []
                 for child in children {
                     if let upper = child.upper {
                         writer.write(upper, after: last)
                         last = upper
                     }
-                    writer.write(child.fingerprint)
+                    writer.write(child.sum)
                 }
             case .documents(let documents):
-                writer.writeVarint(UInt64(documents.count) << 1 | 1)
+                writer.writeVarint(UInt64(documents.count) << 2 | 1)
                 var last: [UInt8] = []
                 for document in documents {
                     writer.write(document.id, after: last)
                     writer.write(document.version)
                     last = document.id
                 }
+            case .sketch(let sketch):
+                writer.writeVarint(UInt64(sketch.cells.count) << 2 | 2)
+                sketch.write(to: &writer)
             }
         }
         return writer.bytes
@@ -57,25 +63,29 @@ package struct RangeAnswer: Equatable, Sendable {
         let count = try reader.readCount(&room)
         var parts: [Part] = []
         for _ in 0..<count {
+            let start = reader.offset
             let tag = try reader.readVarint()
-            let count = try reader.checkCount(tag >> 1, &room)
+            let count = try reader.checkCount(tag >> 2, &room)
             var last: [UInt8] = []
-            if tag & 1 == 0 {
+            switch tag & 3 {
+            case 0:
                 guard count > 0 else { throw .invalid("no subranges", at: reader.offset) }
                 var children: [Child] = []
                 for index in 0..<count {
                     let upper = index == count - 1 ? nil : try reader.readID(after: last)
                     if let upper { last = upper }
-                    children.append(Child(upper: upper, fingerprint: try reader.readUInt64()))
+                    children.append(Child(upper: upper, sum: try reader.readUInt64()))
                 }
                 parts.append(.children(children))
-            } else {
+            case 1:
                 var documents: [DocumentVersion] = []
                 for _ in 0..<count {
                     last = try reader.readID(after: last)
                     documents.append(DocumentVersion(id: last, version: try reader.readUInt64()))
                 }
                 parts.append(.documents(documents))
+            case 2: parts.append(.sketch(try VersionSketch(&reader, count: count)))
+            default: throw .invalid("a part of an unknown kind", at: start)
             }
         }
         guard reader.remaining == 0 else {
@@ -91,9 +101,12 @@ package struct RangeAnswer: Equatable, Sendable {
 package struct RangeQuestion: Equatable, Sendable {
     /// Ascending indices; empty in the first request, which covers all documents.
     package let ranges: [Int]
+    /// The size of the requested sketch of these ranges; nil to divide them.
+    package let third: Int?
 
-    package init(_ ranges: [Int]) {
+    package init(_ ranges: [Int], sketch third: Int? = nil) {
         self.ranges = ranges
+        self.third = third
     }
 
     package var bytes: [UInt8] {
@@ -104,6 +117,7 @@ package struct RangeQuestion: Equatable, Sendable {
             writer.writeVarint(UInt64(range - next))
             next = range + 1
         }
+        if let third { writer.writeVarint(UInt64(third)) }
         return writer.bytes
     }
 
@@ -121,10 +135,20 @@ package struct RangeQuestion: Equatable, Sendable {
             ranges.append(Int(next + step))
             next += step + 1
         }
-        guard reader.remaining == 0 else {
-            throw .invalid("bytes after the last range", at: reader.offset)
-        }
         self.ranges = ranges
+        guard reader.remaining > 0 else {
+            third = nil
+            return
+        }
+        let start = reader.offset
+        let third = try reader.readVarint()
+        guard 1...UInt64(VersionSketch.maximumThird) ~= third, !ranges.isEmpty else {
+            throw .invalid("a sketch with thirds of \(third) cells", at: start)
+        }
+        guard reader.remaining == 0 else {
+            throw .invalid("bytes after the size of a sketch", at: reader.offset)
+        }
+        self.third = Int(third)
     }
 }
 
@@ -175,6 +199,7 @@ extension RangeAnswer.Part {
         switch self {
         case .children(let children): children.reduce(2) { $0 + 12 + ($1.upper?.count ?? 0) }
         case .documents(let documents): documents.reduce(2) { $0 + 12 + $1.id.count }
+        case .sketch(let sketch): 3 + sketch.cells.count * VersionSketch.Cell.length
         }
     }
 }

@@ -1,10 +1,10 @@
-import SheafBytes
+package import SheafBytes
 
-/// The version of one document in a reconciliation.
+/// A document in a reconciliation, and the hash of its address and version.
 package struct DocumentVersion: Equatable, Sendable {
-    /// The encoded id; lists are sorted by it.
+    /// The encoded address; lists are sorted by it.
     package let id: [UInt8]
-    /// Hash of the version vector of the document.
+    /// The hash (`format-spec/sync.md`, *Reconciliation*), which differs between versions and ids.
     package let version: UInt64
 
     package init(id: [UInt8], version: UInt64) {
@@ -13,76 +13,121 @@ package struct DocumentVersion: Equatable, Sendable {
     }
 }
 
-/// The sum of the hashes of document versions; ranges with equal sums are taken as equal.
-package struct VersionSum: Hashable, Sendable {
-    package var low: UInt64 = 0
-    package var high: UInt64 = 0
+/// The documents of a range: an estimate of their number, and the sum of their versions.
+///
+/// Ranges with equal sums are taken as equal.
+package struct VersionTotal: Equatable, Sendable {
+    /// At least the number of documents; zero only if there are none.
+    package var count: Int
+    package var sum: UInt64
 
-    package init() {}
-
-    init(_ document: DocumentVersion) {
-        let hash = document.id.span.withUnsafeBytes {
-            XXH3.hash128($0, seed: document.version)
-        }
-        (low, high) = (hash.low, hash.high)
+    package init(count: Int = 0, sum: UInt64 = 0) {
+        (self.count, self.sum) = (count, sum)
     }
 
-    static func + (left: VersionSum, right: VersionSum) -> VersionSum {
-        var sum = VersionSum()
-        let (low, carry) = left.low.addingReportingOverflow(right.low)
-        sum.low = low
-        sum.high = left.high &+ right.high &+ (carry ? 1 : 0)
-        return sum
-    }
-
-    static func - (left: VersionSum, right: VersionSum) -> VersionSum {
-        var sum = VersionSum()
-        let (low, borrow) = left.low.subtractingReportingOverflow(right.low)
-        sum.low = low
-        sum.high = left.high &- right.high &- (borrow ? 1 : 0)
-        return sum
-    }
-
-    /// Returns the fingerprint sent for a range with this sum and `count` documents.
-    func fingerprint(count: Int) -> UInt64 {
-        withUnsafeBytes(of: (low.littleEndian, high.littleEndian)) {
-            XXH3.hash64($0, seed: UInt64(count))
-        }
+    static func + (left: VersionTotal, right: VersionTotal) -> VersionTotal {
+        VersionTotal(count: left.count + right.count, sum: left.sum &+ right.sum)
     }
 }
 
-/// The versions of all documents that match a subscription, by id, with prefix sums.
+/// Documents in the order of their addresses, with sums over ranges.
+package protocol VersionSource: Sendable {
+    func total(in range: KeyRange) -> VersionTotal
+    /// Calls `body` with the documents of a range, in order.
+    func forEach(in range: KeyRange, _ body: (DocumentVersion) -> Void)
+    /// Returns the address with `number` addresses of the range before it; nil if there is none.
+    ///
+    /// The addresses are those that `total` counts.
+    func address(_ number: Int, in range: KeyRange) -> [UInt8]?
+}
+
+/// The versions of all documents that match a subscription, from one or more sources.
 package struct VersionList: Sendable {
+    /// The sources, whose addresses do not overlap, in order.
+    private var sources: [any VersionSource]
+
+    package init(_ sources: [any VersionSource] = []) {
+        self.sources = sources
+    }
+
+    /// Creates a list from documents in ascending order of address, without duplicates.
+    package init(sorted documents: [DocumentVersion]) {
+        self.init([ListedVersions(documents)])
+    }
+
+    /// The number of addresses, and the sum; synchronized peers have the same sum.
+    package var total: VersionTotal { total(in: .all) }
+
+    package var isEmpty: Bool { total.count == 0 }
+
+    func total(in range: KeyRange) -> VersionTotal {
+        sources.reduce(VersionTotal()) { $0 + $1.total(in: range) }
+    }
+
+    func forEach(in range: KeyRange, _ body: (DocumentVersion) -> Void) {
+        for source in sources { source.forEach(in: range, body) }
+    }
+
+    func documents(in range: KeyRange) -> [DocumentVersion] {
+        var documents: [DocumentVersion] = []
+        forEach(in: range) { documents.append($0) }
+        return documents
+    }
+
+    func address(_ number: Int, in range: KeyRange) -> [UInt8]? {
+        var number = number
+        for source in sources {
+            let count = source.total(in: range).count
+            if number < count { return source.address(number, in: range) }
+            number -= count
+        }
+        return nil
+    }
+}
+
+/// Documents in memory, with the sums of those before each.
+package struct ListedVersions: VersionSource {
     package private(set) var documents: [DocumentVersion] = []
     /// Sums of the documents before each index.
-    private var sums = [VersionSum()]
+    private var sums: [UInt64] = [0]
 
-    /// Creates a list from documents in ascending order of id, without duplicates.
-    package init(sorted documents: [DocumentVersion] = []) {
+    /// Creates a list from documents in ascending order of address, without duplicates.
+    package init(_ documents: [DocumentVersion] = []) {
         self.documents.reserveCapacity(documents.count)
         sums.reserveCapacity(documents.count + 1)
         for document in documents { append(document) }
     }
 
-    /// Appends a document with an id greater than all others.
+    /// Appends a document with an address greater than all others.
     package mutating func append(_ document: DocumentVersion) {
-        sums.append(sum + VersionSum(document))
+        sums.append(sums[documents.count] &+ document.version)
         documents.append(document)
     }
 
-    /// Sum of all documents; synchronized peers have the same sum.
-    package var sum: VersionSum { sums[documents.count] }
-
-    func fingerprint(_ range: Range<Int>) -> UInt64 {
-        (sums[range.upperBound] - sums[range.lowerBound]).fingerprint(count: range.count)
+    package func total(in range: KeyRange) -> VersionTotal {
+        let indices = indices(in: range)
+        return VersionTotal(
+            count: indices.count, sum: sums[indices.upperBound] &- sums[indices.lowerBound])
     }
 
-    /// Returns the index of the first document from `start` on with an id of at least `bound`.
-    ///
-    /// Without a bound, returns the number of documents.
-    func index(of bound: [UInt8]?, from start: Int) -> Int {
-        guard let bound else { return documents.count }
-        var (low, high) = (start, documents.count)
+    package func forEach(in range: KeyRange, _ body: (DocumentVersion) -> Void) {
+        documents[indices(in: range)].forEach(body)
+    }
+
+    package func address(_ number: Int, in range: KeyRange) -> [UInt8]? {
+        let indices = indices(in: range)
+        return number < indices.count ? documents[indices.lowerBound + number].id : nil
+    }
+
+    private func indices(in range: KeyRange) -> Range<Int> {
+        let lower = range.lower.isEmpty ? 0 : index(of: range.lower)
+        let upper = range.upper.map(index(of:)) ?? documents.count
+        return lower..<max(lower, upper)
+    }
+
+    /// Returns the index of the first document with an address of at least `bound`.
+    private func index(of bound: [UInt8]) -> Int {
+        var (low, high) = (0, documents.count)
         while low < high {
             let middle = (low + high) / 2
             if documents[middle].id.lexicographicallyPrecedes(bound) {

@@ -67,20 +67,24 @@ extension SyncSession {
     /// - Parameters:
     ///   - most: Maximum number of documents wanted at a time.
     ///   - reportsDifferences: Whether `differing` effects are emitted.
+    ///   - isRanked: Whether a query has a LIMIT.
     package mutating func compare(
         with list: VersionList, most: Int = SyncLimits.wantedDocuments,
-        reportsDifferences: Bool = false
+        reportsDifferences: Bool = false, isRanked: Bool = false
     ) {
         guard case .listing = receiver.phase else { return }
         receiver.maximumWanted = most
         receiver.reportsDifferences = reportsDifferences
-        guard !list.documents.isEmpty else {
+        guard !list.isEmpty else {
             // There is nothing to compare, so everything is requested.
             send(.want, Want(generation: requestedGeneration, .all).bytes)
             receiver.phase = .streaming
             return
         }
-        let requester = RangeRequester(list)
+        // Neither shows the addresses of the sender's documents.
+        let requester = RangeRequester(
+            list, usesSketches: !reportsDifferences,
+            usesRanges: !reportsDifferences && !isRanked)
         sendRequest(requester.firstQuestion)
         receiver.phase = .comparing(requester)
     }
@@ -185,11 +189,19 @@ extension SyncSession {
             }
             try sendWant(requester.removeWanted(most: most), isPart: true)
             receiver.phase = .receivingPart(requester, question)
+        } else if !requester.difference.wantedRanges.isEmpty {
+            let ranges = requester.removeRanges()
+            send(.want, Want(generation: requestedGeneration, .ranges(ranges)).bytes)
+            receiver.phase = .receivingPart(requester, nil)
         } else if requester.difference.wanted.count + requester.difference.own.count > most {
             try sendWant(requester.removeDiffering(most: most), isPart: true)
             receiver.phase = .receivingPart(requester, nil)
         } else {
             receiver.phase = .streaming
+            let versions = requester.removeVersions()
+            if !versions.isEmpty {
+                send(.want, Want(generation: requestedGeneration, .versions(versions)).bytes)
+            }
             try sendWant(requester.removeDiffering(most: most), isPart: false)
         }
     }

@@ -227,6 +227,25 @@ extension SyncSession {
             try addWanted(addresses)
             guard !isContinued else { return }
             endComparing(.some(sender.wanted, isContinued: false))
+        case .versions(let versions):
+            guard let responder = sender.responder else {
+                throw .outOfOrder("`want` of versions before an `answer`")
+            }
+            var addresses: [DocumentAddress] = []
+            for bytes in responder.addresses(of: Set(versions)) {
+                do throws(Malformed) {
+                    addresses.append(try DocumentAddress(decoding: bytes))
+                } catch {
+                    throw .malformed(error)
+                }
+            }
+            try addWanted(addresses)
+        case .ranges:
+            guard sender.responder != nil else {
+                throw .outOfOrder("`want` of ranges before an `answer`")
+            }
+            sender.isSendingPart = true
+            emit(.wanted(want.documents))
         case .part(let addresses):
             guard sender.responder != nil else {
                 throw .outOfOrder("`want` of a part before an `answer`")

@@ -27,7 +27,7 @@ package struct Hello: Equatable, Sendable {
     /// Name of the device, for people.
     package let name: String
 
-    package static let supportedVersions: ClosedRange<UInt64> = 2...2
+    package static let supportedVersions: ClosedRange<UInt64> = 3...3
     package static let peerKeyLength = 32
     package static let maximumNameLength = 256
 

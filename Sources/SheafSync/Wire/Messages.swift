@@ -29,6 +29,18 @@ package struct Want: Equatable, Sendable {
         case some([DocumentAddress], isContinued: Bool)
         /// A part of the documents; the reconciliation continues after it.
         case part([DocumentAddress])
+        /// Documents of the last sketch by their versions; the next message continues the list.
+        case versions([UInt64])
+        /// The matching documents in ranges of addresses, as a part.
+        case ranges([KeyRange])
+
+        /// Whether the reconciliation continues after these documents.
+        package var isPart: Bool {
+            switch self {
+            case .part, .ranges: true
+            case .all, .some, .versions: false
+            }
+        }
     }
 
     package let generation: UInt64
@@ -50,6 +62,19 @@ package struct Want: Equatable, Sendable {
         case .part(let addresses):
             writer.write(UInt8(3))
             writer.write(addresses)
+        case .versions(let versions):
+            writer.write(UInt8(4))
+            writer.writeVarint(UInt64(versions.count))
+            for version in versions { writer.write(version) }
+        case .ranges(let ranges):
+            writer.write(UInt8(5))
+            writer.writeVarint(UInt64(ranges.count))
+            for range in ranges {
+                for bound in [range.lower, range.upper ?? []] {
+                    writer.writeVarint(UInt64(bound.count))
+                    writer.write(bound)
+                }
+            }
         }
         return writer.bytes
     }
@@ -61,6 +86,8 @@ package struct Want: Equatable, Sendable {
         switch try reader.readUInt8() {
         case 2: documents = .all
         case 3: documents = .part(try reader.readAddresses())
+        case 4: documents = .versions(try reader.readVersions())
+        case 5: documents = .ranges(try reader.readRanges())
         case let flag where flag <= 1:
             documents = .some(try reader.readAddresses(), isContinued: flag == 1)
         case let flag: throw .unexpected(flag, at: start)
@@ -120,5 +147,43 @@ extension ByteWriter {
 extension ByteReader {
     mutating func readHash128() throws(Malformed) -> XXH3.Hash128 {
         XXH3.Hash128(low: try readUInt64(), high: try readUInt64())
+    }
+}
+
+extension ByteReader {
+    /// Reads wanted ranges, which are in order.
+    fileprivate mutating func readRanges() throws(Malformed) -> [KeyRange] {
+        let start = offset
+        let count = try readVarint()
+        guard count <= UInt64(SyncLimits.wantedRanges) else {
+            throw .tooLong(at: start, length: count, limit: UInt64(SyncLimits.wantedRanges))
+        }
+        var ranges: [KeyRange] = []
+        for _ in 0..<count {
+            let at = offset
+            let lower = Array(try readLengthPrefixed(limit: SyncLimits.idLength))
+            let upper = Array(try readLengthPrefixed(limit: SyncLimits.idLength))
+            let range = KeyRange(from: lower, to: upper.isEmpty ? nil : upper)
+            let follows = ranges.last.map { last in
+                last.upper.map { !lower.lexicographicallyPrecedes($0) } ?? false
+            }
+            guard !range.isEmpty, follows ?? true else {
+                throw .invalid("a wanted range that is empty or out of order", at: at)
+            }
+            ranges.append(range)
+        }
+        return ranges
+    }
+
+    /// Reads the versions of wanted documents.
+    fileprivate mutating func readVersions() throws(Malformed) -> [UInt64] {
+        let start = offset
+        let count = try readVarint()
+        guard count <= UInt64(SyncLimits.sketchCells) else {
+            throw .tooLong(at: start, length: count, limit: UInt64(SyncLimits.sketchCells))
+        }
+        var versions: [UInt64] = []
+        for _ in 0..<count { versions.append(try readUInt64()) }
+        return versions
     }
 }

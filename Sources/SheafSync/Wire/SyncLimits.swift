@@ -14,6 +14,10 @@ package enum SyncLimits {
     package static let segmentDocuments = 1 << 16
     /// Maximum sum of the counts in a range response, and number of ranges in a request.
     package static let answeredRanges = 1 << 16
+    /// Maximum number of cells of a sketch, and of versions named at a time.
+    package static let sketchCells = 3 * 1_365
+    /// Maximum number of ranges that are wanted at a time.
+    package static let wantedRanges = 128
     /// Maximum length of a collection name.
     package static let collectionLength = DocumentAddress.maximumCollectionLength
     /// Maximum number of numbered names on a connection, in each direction.
