@@ -9,9 +9,12 @@ package struct ReplicatorLimits: Sendable {
     /// Number of bytes beyond which a batch is split, which bounds the memory for writing it.
     package var step = 256 << 20
 
-    /// The same for documents that are sent completely: these are visible as they arrive, and are
-    /// not sent again after an interruption.
-    package var completeStep = 2 << 20
+    /// The same for documents that are sent completely, as in a first sync.
+    package var completeStep = 16 << 20
+    /// Number of bytes of each further batch after such a split.
+    ///
+    /// These documents are visible as they arrive, and are not sent again after an interruption.
+    package var furtherStep = 2 << 20
 
     /// Evaluation units per iteration of the replication thread, shared by all peers.
     package var evaluated = SyncLimits.evaluationUnitsPerTurn

@@ -19,6 +19,8 @@ struct Outgoing {
     var length = 0
     /// The commit after the snapshot up to which documents were sent in between.
     var newerThrough: CommitID = 0
+    /// Whether a batch of the documents was split off.
+    var isSplit = false
     /// The number of a batch for a peer with limited rights; nil for other peers.
     var number: UInt64?
     /// Keys of deleted documents that a peer with limited rights could read.

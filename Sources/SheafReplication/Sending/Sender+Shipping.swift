@@ -55,7 +55,7 @@ extension Sender {
             newestDocument = rest.newestDocument
             exchange.session.endPart(number)
         } else if isCut {
-            rest.length = 0
+            (rest.length, rest.isSplit) = (0, true)
             // The evaluation of newer commits may pause.
             defer { self.outgoing = rest }
             try sendNewerCommits(than: &rest, number: number, context, on: &exchange)
@@ -73,7 +73,8 @@ extension Sender {
     private func isTooLong(_ outgoing: Outgoing, _ context: PeerContext) -> Bool {
         let unfinished = context.isLimited ? limited.partLength : 0
         let limits = context.limits
-        let most = outgoing.since == nil ? min(limits.completeStep, limits.step) : limits.step
+        let complete = outgoing.isSplit ? limits.furtherStep : limits.completeStep
+        let most = outgoing.since == nil ? min(complete, limits.step) : limits.step
         return outgoing.length - unfinished > most
     }
 

@@ -122,9 +122,7 @@ import Testing
     @Test func `a peer that resubscribes during long batches eventually receives everything`()
         throws
     {
-        var limits = ReplicatorLimits()
-        limits.completeStep = .max
-        let scene = try DocumentScene(2, limits)
+        let scene = try DocumentScene(2)
         var random = SeededRandom(seed: 7, "long steps")
         for number in Int64(0)..<60 {
             try scene.execute(
