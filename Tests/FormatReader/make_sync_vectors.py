@@ -244,7 +244,7 @@ def requests(output):
         ("id", "Want", "an id without bytes", varint(3) + b"\0" + addresses([(b"c", b"")])),
         ("end", "Want", "a count of documents above their number", varint(3) + b"\0" + varint(9)),
         ("kind", "Want", "an unknown frame", varint(3) + b"\6"),
-        ("ranges", "Want", "more ranges than the limit", varint(3) + b"\5" + varint(129)),
+        ("ranges", "Want", "more ranges than the limit", varint(3) + b"\5" + varint(128)),
         ("range-empty", "Want", "a range without ids",
          varint(3) + b"\5" + varint(1) + b"\1\2\1\2"),
         ("range-overlap", "Want", "ranges that overlap",

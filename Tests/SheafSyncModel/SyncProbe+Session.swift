@@ -101,7 +101,7 @@ private struct SessionDriver {
             session.takePresence()
             if message.records.count > 1 { session.sendPresence(message) }
         case .send, .end, .greeted, .acknowledged, .presenceAcknowledged, .quarantine, .lostWrite,
-            .changedSite, .pauses, .refused, .differing:
+            .changedSite, .pauses, .refused, .differing, .wantedRanges:
             break
         }
     }

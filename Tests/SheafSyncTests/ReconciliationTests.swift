@@ -89,8 +89,7 @@ struct ReconciliationTests {
         of requester: inout RangeRequester, _ difference: RangeRequester.Difference
     ) throws {
         var named: [KeyRange] = []
-        while !requester.difference.wantedRanges.isEmpty {
-            let ranges = requester.removeRanges()
+        for ranges in requester.removeRanges() {
             let bytes = Want(generation: 1, .ranges(ranges)).bytes
             #expect(
                 try bytes.withUnsafeBytes { try Want(decoding: $0) }.documents == .ranges(ranges))
@@ -195,6 +194,33 @@ struct ReconciliationTests {
             difference.own.sort { $0.lexicographicallyPrecedes($1) }
             #expect(difference == pair.difference, "fault \(fault)")
         }
+    }
+
+    @Test func `a sketch of too many documents is not made, and its versions are found once`()
+        throws
+    {
+        var random = SeededRandom(seed: 9, "long sketches")
+        let many = (0..<300_000).map {
+            DocumentVersion(id: [0x40] + bytes($0), version: random.next())
+        }
+        var responder = RangeResponder(VersionList(sorted: many))
+        _ = try responder.answer(RangeQuestion([]))
+        let all = RangeQuestion(Array(0..<16), sketch: 1)
+        guard case .children? = try responder.answer(all).parts.first else {
+            Issue.record("a sketch of 300,000 documents")
+            return
+        }
+        let sketched = try responder.answer(RangeQuestion([0, 1], sketch: 1))
+        guard case .sketch? = sketched.parts.first else {
+            Issue.record("no sketch of a few documents")
+            return
+        }
+        #expect(try responder.addresses(of: [many[3].version, 1]) == [many[3].id])
+        #expect(throws: WireError.self) { try responder.addresses(of: [many[3].version]) }
+    }
+
+    private func bytes(_ number: Int) -> [UInt8] {
+        [UInt8(number >> 16 & 0xFF), UInt8(number >> 8 & 0xFF), UInt8(number & 0xFF)]
     }
 
     @Test func `a sketch has the versions that only one of two sets has`() throws {

@@ -91,6 +91,7 @@ extension Replicator {
         case .subscribed(let request): subscribed(connection, request)
         case .listMatches: listMatches(connection, in: news.snapshot)
         case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
+        case .wantedRanges(let ranges): connection.sender?.wantedRanges = ranges
         case .acknowledged(let commit): acknowledged(connection, commit)
         case .roomToSend: connection.sender?.isAwake = true
         case .quarantine(let notice): recordQuarantined(notice, on: connection)

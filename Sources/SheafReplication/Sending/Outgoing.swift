@@ -8,6 +8,8 @@ import SheafSync
 struct Outgoing {
     let snapshot: DocumentSnapshot
     var documents: Documents
+    /// Documents that follow these.
+    var following: Documents?
     /// The commit after which changes are sent; nil if all documents are sent complete.
     let since: CommitID?
     var complete: Set<DocumentAddress> = []
@@ -17,8 +19,6 @@ struct Outgoing {
     var rankings: SubscriptionRankings?
     /// Number of document bytes already sent in this batch.
     var length = 0
-    /// The commit after the snapshot up to which documents were sent in between.
-    var newerThrough: CommitID = 0
     /// Whether a batch of the documents was split off.
     var isSplit = false
     /// The number of a batch for a peer with limited rights; nil for other peers.
@@ -29,6 +29,18 @@ struct Outgoing {
     var newestDocument = NewestDocument()
     /// Whether the peer continues to reconcile after this part of the requested documents.
     var isPart = false
+
+    /// Continues with the following documents when the first ones are sent; returns whether none
+    /// are left.
+    mutating func isDone() -> Bool {
+        switch documents {
+        case .keys(let keys, let next): guard next == keys.count else { return false }
+        case .matches(let ranges, _): guard ranges.isEmpty else { return false }
+        }
+        guard let following else { return true }
+        (documents, self.following) = (following, nil)
+        return false
+    }
 
     enum Documents {
         /// The documents with these keys, starting at index `next`.

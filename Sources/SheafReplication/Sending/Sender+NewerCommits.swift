@@ -8,41 +8,49 @@ import SheafSync
 /// Otherwise a change would wait until all documents are sent. The commits themselves follow the
 /// last batch, so the peer may receive these documents twice; its log position is not concerned.
 extension Sender {
-    /// Maximum number of documents of a commit that is sent early.
+    /// Maximum number of changes that are sent early; more of them wait for the end of the sync.
     private static let maximumEarly = 1_024
 
-    /// Sends the documents of commits after the snapshot of a long batch, in a cut batch for each.
+    /// Sends the documents that changed after the snapshot of a long batch, as one cut batch.
+    ///
+    /// All are in the newest state, or none is sent: the peer must not see parts of commits.
     mutating func sendNewerCommits(
-        than outgoing: inout Outgoing, number: UInt64, _ context: PeerContext,
-        on exchange: inout DocumentExchange
-    ) throws(EngineError) {
-        let known = max(outgoing.newerThrough, outgoing.snapshot.log.commit)
-        guard outgoing.since == nil, context.snapshot.log.commit > known, !context.isLimited,
-            !matcher.isRanked,
-            context.access.readable == nil, context.access.sendable == nil,
-            let commits = context.news.commits(after: known)
-        else { return }
-        for commit in commits {
-            guard exchange.session.hasRoom() else { return }
-            if !isFromPeer(commit, context), commit.changes.count <= Self.maximumEarly {
-                try sendEarly(commit, number: number, context, on: &exchange)
-            }
-            outgoing.newerThrough = commit.number
-        }
-    }
-
-    private mutating func sendEarly(
-        _ commit: News.Commit, number: UInt64, _ context: PeerContext,
+        than outgoing: Outgoing, number: UInt64, _ context: PeerContext,
         on exchange: inout DocumentExchange
     ) throws(EngineError) {
         let snapshot = context.snapshot
+        let known = max(newerThrough, outgoing.snapshot.log.commit)
+        guard outgoing.since == nil, snapshot.log.commit > known, !context.isLimited,
+            !matcher.isRanked, context.access.readable == nil, context.access.sendable == nil,
+            !context.refusals.has(context.key), exchange.session.hasRoom(),
+            let commits = context.news.commits(after: known),
+            let documents = try newer(commits, context)
+        else { return }
+        newerThrough = snapshot.log.commit
+        guard !documents.isEmpty else { return }
+        exchange.session.beginCommit(number, stamp: nil, isCut: true)
+        for document in documents { _ = try add(document, snapshot, context, on: &exchange) }
+        exchange.session.endCommit()
+        exchange.session.sendSegment()
+    }
+
+    /// Returns the documents that commits changed; nil if they are too many or too long.
+    private func newer(
+        _ commits: ArraySlice<News.Commit>, _ context: PeerContext
+    ) throws(EngineError) -> [ShippedDocument]? {
+        let others = commits.filter { !isFromPeer($0, context) }
+        guard others.reduce(0, { $0 + $1.changes.count }) <= Self.maximumEarly else { return nil }
+        let snapshot = context.snapshot
+        var seen: Set<DocumentKey> = []
         var documents: [ShippedDocument] = []
-        for change in commit.changes where !change.isEvicted {
+        var length = 0
+        for change in others.flatMap(\.changes) where seen.insert(change.key).inserted {
+            try matcher.visit()
             let key = change.key.bytes
             guard let address = snapshot.address(of: key),
                 context.access.isShared(address.collection),
                 matcher.selects(for: address.collection),
-                let document = try snapshot.document(key)
+                let document = try snapshot.document(key), !document.isRemnant
             else { continue }
             // A deletion is sent if the peer may have the document, as is one that matches no more.
             var isWanted = false
@@ -50,12 +58,11 @@ extension Sender {
                 isWanted = try matcher.matches(
                     state, key: key, in: address.collection, snapshot.names)
             }
-            if isWanted { documents.append(snapshot.complete(document, key, address)) }
+            guard isWanted else { continue }
+            documents.append(snapshot.complete(document, key, address))
+            length += documents[documents.count - 1].bytes.count
+            guard length <= context.limits.furtherStep else { return nil }
         }
-        guard !documents.isEmpty else { return }
-        exchange.session.beginCommit(number, stamp: nil, isCut: true)
-        for document in documents { _ = try add(document, snapshot, context, on: &exchange) }
-        exchange.session.endCommit()
-        exchange.session.sendSegment()
+        return documents
     }
 }

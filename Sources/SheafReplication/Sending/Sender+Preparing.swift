@@ -49,17 +49,12 @@ extension Sender {
         _ documents: Want.Documents, in newest: DocumentSnapshot, _ context: PeerContext,
         on exchange: inout DocumentExchange
     ) throws(EngineError) {
-        switch documents {
-        case .part(let addresses):
-            return sendWantedPart(on: &exchange) { .init(addresses, in: $0) }
-        case .ranges(let ranges):
-            guard !matcher.isRanked else {
-                return exchange.end(
-                    .protocolBroken, "ranges of a subscription with a LIMIT were requested")
-            }
-            let collections = matcher.collections
-            return sendWantedPart(on: &exchange) { .init(ranges, of: collections, in: $0) }
-        case .all, .some, .versions: break
+        if case .part(let addresses) = documents {
+            return sendWantedPart(of: addresses, on: &exchange)
+        }
+        guard wantedRanges.isEmpty || !matcher.isRanked else {
+            return exchange.end(
+                .protocolBroken, "ranges of a subscription with a LIMIT were requested")
         }
         // A requested list is complete: the session refuses a `want` before the end of the list.
         let isCompared = compared != nil
@@ -79,8 +74,7 @@ extension Sender {
 
     /// Begins to send a part of the wanted documents, from the reconciled snapshot.
     private mutating func sendWantedPart(
-        on exchange: inout DocumentExchange,
-        _ documents: (DocumentSnapshot) -> Outgoing.Documents
+        of addresses: [DocumentAddress], on exchange: inout DocumentExchange
     ) {
         guard let snapshot = compared else {
             return exchange.end(
@@ -91,7 +85,7 @@ extension Sender {
         let number = parts?.number ?? exchange.nextStepNumber()
         parts = (snapshot.log.commit, number)
         outgoing = Outgoing(
-            snapshot: snapshot, documents: documents(snapshot), since: nil,
+            snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
             number: number, newestDocument: newestDocument, isPart: true)
         isAwake = true
     }
@@ -166,9 +160,12 @@ extension Sender {
         case .all where matcher.isRanked: wanted = .keys(ranked, next: 0)
         case .all: wanted = Outgoing.Documents([.all], of: matcher.collections, in: snapshot)
         case .some(let addresses, _): wanted = Outgoing.Documents(addresses, in: snapshot)
-        // Versions are replaced by addresses, and parts precede the last documents.
+        // The session replaces the others by addresses and ranges.
         case .part, .ranges, .versions: wanted = .keys([], next: 0)
         }
+        let ranges = Outgoing.Documents(wantedRanges, of: matcher.collections, in: snapshot)
+        let following = wantedRanges.isEmpty ? nil : ranges
+        wantedRanges = []
         if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
         isStreaming = true
         guard !isListOutdated else {
@@ -176,7 +173,7 @@ extension Sender {
             return restart(on: &exchange)
         }
         outgoing = Outgoing(
-            snapshot: snapshot, documents: wanted, since: nil,
+            snapshot: snapshot, documents: wanted, following: following, since: nil,
             number: parts?.number ?? exchange.nextStepNumber(), newestDocument: newestDocument)
         parts = nil
         isAwake = true

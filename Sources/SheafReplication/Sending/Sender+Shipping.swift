@@ -16,7 +16,6 @@ extension Sender {
         // The value is moved out of the struct, so that changes do not copy it.
         self.outgoing = nil
         var rest = outgoing
-        let isDone: Bool
         let isCut = isTooLong(outgoing, context)
         let number = outgoing.number ?? outgoing.snapshot.log.commit
         if !context.isLimited {
@@ -28,15 +27,14 @@ extension Sender {
                 keys, from: next, of: outgoing, context, on: &exchange, &rest.length,
                 &rest.newestDocument)
             rest.documents = .keys(keys, next: end)
-            isDone = end == keys.count
         case .matches(var ranges, var key):
             try sendMatches(
                 &ranges, from: &key, of: outgoing.snapshot, context, on: &exchange,
                 &rest.length,
                 &rest.newestDocument)
             rest.documents = .matches(ranges, from: key)
-            isDone = ranges.isEmpty
         }
+        let isDone = rest.isDone()
         if context.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
             guard isDone || limited.partLength >= context.limits.part else {
@@ -58,7 +56,7 @@ extension Sender {
             (rest.length, rest.isSplit) = (0, true)
             // The evaluation of newer commits may pause.
             defer { self.outgoing = rest }
-            try sendNewerCommits(than: &rest, number: number, context, on: &exchange)
+            try sendNewerCommits(than: outgoing, number: number, context, on: &exchange)
         } else if isDone {
             sent = outgoing.snapshot.log.commit
             echoDue = nil

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafStorage
@@ -61,6 +62,10 @@ struct Sender {
     var judging = Judging()
     /// A partially sent batch.
     var outgoing: Outgoing?
+    /// Ranges of addresses that the peer wants in addition to other documents.
+    var wantedRanges: [KeyRange] = []
+    /// The commit up to which documents were sent in between the batches of a long one.
+    var newerThrough: CommitID = 0
     /// The time at which the replication position is sent, unless a batch is sent before.
     var echoDue: UInt64?
     /// Whether an event makes the pump send, even to a peer with limited rights.

@@ -13,13 +13,16 @@ extension StoreEngine {
                     guard state.keyspace.tree.find(key).flatMap(RecordPointer.init) == pointer
                     else { return }
                     state.keyspace.tree.put(key, pointer.value(weight: weight))
+                    // The next opening has to add it again, unless a checkpoint has it.
+                    state.grownLength += BTreeValue.weightedCount
                 }
             }
             // A running flush publishes them if no commit follows it.
             guard state.published.commit == state.lastCommit, state.pending.isEmpty,
                 state.spare != nil
             else { return }
-            state.published = state.published.with(weighted: state.keyspace.tree.snapshot())
+            state.published = state.published.with(
+                weighted: state.keyspace.tree.snapshot(), grownLength: state.grownLength)
             publish(state.published)
         }
     }

@@ -54,7 +54,7 @@ package final class LogSnapshot: Sendable {
     }
 
     /// Returns the same state with further weights in `tree`.
-    func with(weighted tree: BTreeSnapshot) -> LogSnapshot {
+    func with(weighted tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
             indexMark: indexMark, chain: chain, grownLength: grownLength)

@@ -18,6 +18,9 @@ package struct RangeRequester: Sendable {
         package var own: [[UInt8]] = []
 
         package init() {}
+
+        /// Number of documents named one by one.
+        var count: Int { wanted.count + wantedVersions.count + own.count }
     }
 
     package enum Step: Equatable, Sendable {
@@ -50,13 +53,15 @@ package struct RangeRequester: Sendable {
         list = VersionList()
     }
 
-    /// Removes and returns up to the maximum of wanted ranges.
-    package mutating func removeRanges() -> [KeyRange] {
+    /// Removes and returns the wanted ranges, by message.
+    package mutating func removeRanges() -> [[KeyRange]] {
         // Ranges of later responses may lie between earlier ones.
-        difference.wantedRanges = KeyRange.union(difference.wantedRanges)
-        let taken = Array(difference.wantedRanges.prefix(SyncLimits.wantedRanges))
-        difference.wantedRanges.removeFirst(taken.count)
-        return taken
+        let ranges = KeyRange.union(difference.wantedRanges)
+        difference.wantedRanges = []
+        let most = SyncLimits.wantedRangesInMessage
+        return stride(from: 0, to: ranges.count, by: most).map {
+            Array(ranges[$0..<min($0 + most, ranges.count)])
+        }
     }
 
     /// Removes and returns the wanted versions.
@@ -96,10 +101,20 @@ package struct RangeRequester: Sendable {
             throw .outOfOrder(
                 "an answer of \(answer.parts.count) parts for \(requested.count) ranges")
         }
-        if awaitsSketch { return try process(sketch: answer) }
-        var next: [Open] = []
-        var question: [Int] = []
-        var number = 0
+        if awaitsSketch {
+            awaitsSketch = false
+            if case .sketch(let sketch)? = answer.parts.first, answer.parts.count == 1 {
+                return process(sketch)
+            }
+            // The sender has too many documents in these ranges, and divides them.
+            usesSketches = false
+        }
+        let children = answer.parts.reduce(0) { count, part in
+            if case .children(let children) = part { count + children.count } else { count }
+        }
+        // Many ranges are small: they are divided together instead of being requested one by one.
+        let wantsRanges = usesRanges && children <= Self.rangesByChildren
+        var next = NextRequest()
         for (open, part) in zip(requested, answer.parts) {
             switch part {
             case .sketch: throw .outOfOrder("a sketch that was not requested")
@@ -110,46 +125,73 @@ package struct RangeRequester: Sendable {
                 guard isFirst || children.count > 1 else {
                     throw .outOfOrder("a range with \(children.count) subranges")
                 }
-                var lower = open.range.lower
-                for child in children {
-                    let upper = child.upper ?? open.range.upper
-                    if let bound = open.range.upper, let upper,
-                        bound.lexicographicallyPrecedes(upper)
-                    {
-                        throw .outOfOrder("a subrange beyond its range")
-                    }
-                    if let upper, !lower.lexicographicallyPrecedes(upper) {
-                        throw .outOfOrder("a subrange before its range")
-                    }
-                    let range = KeyRange(from: lower, to: upper)
-                    if let upper { lower = upper }
-                    let own = list.total(in: range)
-                    let difference = child.sum &- own.sum
-                    if difference != 0, usesRanges, own.count == 0 {
-                        want(range)
-                    } else if difference != 0 {
-                        next.append(Open(range: range, difference: difference))
-                        question.append(number)
-                    }
-                    number += 1
-                }
+                try compare(children, open, wantsRanges: wantsRanges, next: &next)
             }
         }
         // Ranges that the response omitted are requested again.
         let omitted = requested.dropFirst(answer.parts.count)
-        for open in omitted {
-            next.append(open)
+        for open in omitted { next.append(open) }
+        guard next.number <= SyncLimits.answeredRanges else {
+            throw .outOfOrder("\(next.number) open ranges")
+        }
+        let third =
+            omitted.isEmpty && !isFirst ? sketchSize(next.ranges, of: next.number) : nil
+        (requested, isFirst, awaitsSketch) = (next.ranges, false, third != nil)
+        return requested.isEmpty
+            ? .done(difference) : .request(RangeQuestion(next.question, sketch: third))
+    }
+
+    /// The ranges to request next, collected from a response.
+    private struct NextRequest {
+        private(set) var ranges: [Open] = []
+        /// The numbers of these ranges among all subranges of the response.
+        private(set) var question: [Int] = []
+        /// Number of subranges so far.
+        private(set) var number = 0
+
+        mutating func append(_ open: Open) {
+            ranges.append(open)
             question.append(number)
             number += 1
         }
-        guard number <= SyncLimits.answeredRanges else {
-            throw .outOfOrder("\(number) open ranges")
-        }
-        let third = omitted.isEmpty && !isFirst ? sketchSize(next, of: number) : nil
-        (requested, isFirst, awaitsSketch) = (next, false, third != nil)
-        return next.isEmpty
-            ? .done(difference) : .request(RangeQuestion(question, sketch: third))
+
+        /// Counts a subrange that is not requested again.
+        mutating func skip() { number += 1 }
     }
+
+    /// Compares a range that was sent as sums of subranges.
+    private mutating func compare(
+        _ children: [RangeAnswer.Child], _ open: Open, wantsRanges: Bool,
+        next: inout NextRequest
+    ) throws(WireError) {
+        var lower = open.range.lower
+        for child in children {
+            let upper = child.upper ?? open.range.upper
+            if let bound = open.range.upper, let upper, bound.lexicographicallyPrecedes(upper) {
+                throw .outOfOrder("a subrange beyond its range")
+            }
+            if let upper, !lower.lexicographicallyPrecedes(upper) {
+                throw .outOfOrder("a subrange before its range")
+            }
+            let range = KeyRange(from: lower, to: upper)
+            if let upper { lower = upper }
+            let own = list.total(in: range)
+            let difference = child.sum &- own.sum
+            if difference == 0 {
+                next.skip()
+            } else if wantsRanges, own.count == 0,
+                self.difference.wantedRanges.count < SyncLimits.wantedRanges
+            {
+                want(range)
+                next.skip()
+            } else {
+                next.append(Open(range: range, difference: difference))
+            }
+        }
+    }
+
+    /// Most subranges in an answer of which those without own documents are requested as ranges.
+    private static let rangesByChildren = 2_048
 
     /// Adds a range without own documents to the wanted ones.
     private mutating func want(_ range: KeyRange) {
@@ -188,11 +230,8 @@ package struct RangeRequester: Sendable {
         return 3 * third * VersionSketch.Cell.length < 16 * documents ? third : nil
     }
 
-    private mutating func process(sketch answer: RangeAnswer) throws(WireError) -> Step {
-        guard case .sketch(var sketch)? = answer.parts.first, answer.parts.count == 1,
-            awaitsSketch
-        else { throw .outOfOrder("an answer without the requested sketch") }
-        awaitsSketch = false
+    private mutating func process(_ answer: VersionSketch) -> Step {
+        var sketch = answer
         var own = VersionSketch(third: sketch.cells.count / 3)
         for open in requested { list.forEach(in: open.range) { own.add($0.version) } }
         sketch.subtract(own)

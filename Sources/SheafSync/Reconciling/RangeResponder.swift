@@ -15,6 +15,8 @@ package struct RangeResponder: Sendable {
     /// Limits of a response: its length in bytes, and its number of open ranges.
     private static let answerLength = SyncLimits.frameLength / 2
     private static let openRanges = SyncLimits.answeredRanges / 4
+    /// Maximum number of documents in a sketch, each of which is visited.
+    static let sketchedCount = 1 << 18
 
     private let list: VersionList
     /// The ranges that may be requested; nil before the first request.
@@ -42,7 +44,11 @@ package struct RangeResponder: Sendable {
             throw .outOfOrder("a request for range \(wrong) of \(lastRanges.count)")
         }
         let ranges = question.ranges.map { lastRanges[$0] }
-        if let third = question.third { return sketch(ranges, third) }
+        if let third = question.third,
+            ranges.reduce(0, { $0 + list.total(in: $1).count }) <= Self.sketchedCount
+        {
+            return sketch(ranges, third)
+        }
         let most = max(Self.fanout, Self.children / max(ranges.count, 1))
         var parts: [RangeAnswer.Part] = []
         var next: [KeyRange] = []
@@ -73,8 +79,10 @@ package struct RangeResponder: Sendable {
         return RangeAnswer([.sketch(sketch)])
     }
 
-    /// Returns the addresses of documents in the last sketch.
-    func addresses(of versions: Set<UInt64>) -> [[UInt8]] {
+    /// Returns the addresses of documents in the last sketch, once.
+    package mutating func addresses(of versions: Set<UInt64>) throws(WireError) -> [[UInt8]] {
+        guard !sketched.isEmpty else { throw .outOfOrder("versions without a sketch") }
+        defer { sketched = [] }
         var found: [[UInt8]] = []
         for range in sketched {
             list.forEach(in: range) { if versions.contains($0.version) { found.append($0.id) } }

@@ -189,15 +189,14 @@ extension SyncSession {
             }
             try sendWant(requester.removeWanted(most: most), isPart: true)
             receiver.phase = .receivingPart(requester, question)
-        } else if !requester.difference.wantedRanges.isEmpty {
-            let ranges = requester.removeRanges()
-            send(.want, Want(generation: requestedGeneration, .ranges(ranges)).bytes)
-            receiver.phase = .receivingPart(requester, nil)
-        } else if requester.difference.wanted.count + requester.difference.own.count > most {
+        } else if requester.difference.count > most {
             try sendWant(requester.removeDiffering(most: most), isPart: true)
             receiver.phase = .receivingPart(requester, nil)
         } else {
             receiver.phase = .streaming
+            for ranges in requester.removeRanges() {
+                send(.want, Want(generation: requestedGeneration, .ranges(ranges)).bytes)
+            }
             let versions = requester.removeVersions()
             if !versions.isEmpty {
                 send(.want, Want(generation: requestedGeneration, .versions(versions)).bytes)

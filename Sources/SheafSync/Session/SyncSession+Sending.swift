@@ -13,6 +13,8 @@ extension SyncSession {
         var question: RangeQuestion?
         /// Documents wanted so far by a continued `want`.
         var wanted: [DocumentAddress] = []
+        /// Ranges wanted so far.
+        var wantedRanges: [KeyRange] = []
         /// Whether the peer is reconciling; only wanted parts are sent meanwhile.
         var isComparing = false
         /// Whether the host is sending a wanted part.
@@ -190,6 +192,7 @@ extension SyncSession {
         sender.opening = nil
         sender.generation = request.generation
         (sender.responder, sender.question, sender.wanted) = (nil, nil, [])
+        sender.wantedRanges = []
         sender.isSendingPart = false
         sender.isComparing = request.cursor == nil
         emit(.subscribed(request))
@@ -228,11 +231,11 @@ extension SyncSession {
             guard !isContinued else { return }
             endComparing(.some(sender.wanted, isContinued: false))
         case .versions(let versions):
-            guard let responder = sender.responder else {
+            guard let found = try sender.responder?.addresses(of: Set(versions)) else {
                 throw .outOfOrder("`want` of versions before an `answer`")
             }
             var addresses: [DocumentAddress] = []
-            for bytes in responder.addresses(of: Set(versions)) {
+            for bytes in found {
                 do throws(Malformed) {
                     addresses.append(try DocumentAddress(decoding: bytes))
                 } catch {
@@ -240,12 +243,14 @@ extension SyncSession {
                 }
             }
             try addWanted(addresses)
-        case .ranges:
+        case .ranges(let ranges):
             guard sender.responder != nil else {
                 throw .outOfOrder("`want` of ranges before an `answer`")
             }
-            sender.isSendingPart = true
-            emit(.wanted(want.documents))
+            guard sender.wantedRanges.count + ranges.count <= SyncLimits.wantedRanges else {
+                throw .outOfOrder("more than \(SyncLimits.wantedRanges) wanted ranges")
+            }
+            sender.wantedRanges += ranges
         case .part(let addresses):
             guard sender.responder != nil else {
                 throw .outOfOrder("`want` of a part before an `answer`")
@@ -266,8 +271,10 @@ extension SyncSession {
     }
 
     private mutating func endComparing(_ documents: Want.Documents) {
+        let ranges = sender.wantedRanges
         (sender.responder, sender.question, sender.wanted) = (nil, nil, [])
-        sender.isComparing = false
+        (sender.isComparing, sender.wantedRanges) = (false, [])
+        if !ranges.isEmpty { emit(.wantedRanges(ranges)) }
         emit(.wanted(documents))
     }
 

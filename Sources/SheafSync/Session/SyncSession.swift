@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 package import SheafDocument
 
 /// One side of a session between two peers.
@@ -38,6 +38,8 @@ package struct SyncSession: Sendable {
         ///
         /// For a part, sends its documents in the compared state, and then calls `endPart(_:)`.
         case wanted(Want.Documents)
+        /// Ranges of documents that are wanted in addition to those of the next `wanted`.
+        case wantedRanges([KeyRange])
         case acknowledged(commit: UInt64)
         /// Announces further commits instead of sending them.
         case announceOnly

@@ -31,14 +31,14 @@ package struct Want: Equatable, Sendable {
         case part([DocumentAddress])
         /// Documents of the last sketch by their versions; the next message continues the list.
         case versions([UInt64])
-        /// The matching documents in ranges of addresses, as a part.
+        /// The matching documents in ranges of addresses; the next message continues the list.
         case ranges([KeyRange])
 
         /// Whether the reconciliation continues after these documents.
         package var isPart: Bool {
             switch self {
-            case .part, .ranges: true
-            case .all, .some, .versions: false
+            case .part: true
+            case .all, .some, .versions, .ranges: false
             }
         }
     }
@@ -155,8 +155,9 @@ extension ByteReader {
     fileprivate mutating func readRanges() throws(Malformed) -> [KeyRange] {
         let start = offset
         let count = try readVarint()
-        guard count <= UInt64(SyncLimits.wantedRanges) else {
-            throw .tooLong(at: start, length: count, limit: UInt64(SyncLimits.wantedRanges))
+        guard count <= UInt64(SyncLimits.wantedRangesInMessage) else {
+            throw .tooLong(
+                at: start, length: count, limit: UInt64(SyncLimits.wantedRangesInMessage))
         }
         var ranges: [KeyRange] = []
         for _ in 0..<count {

@@ -16,8 +16,9 @@ package enum SyncLimits {
     package static let answeredRanges = 1 << 16
     /// Maximum number of cells of a sketch, and of versions named at a time.
     package static let sketchCells = 3 * 1_365
-    /// Maximum number of ranges that are wanted at a time.
-    package static let wantedRanges = 128
+    /// Maximum number of wanted ranges in one message, and in all of a reconciliation.
+    package static let wantedRangesInMessage = 127
+    package static let wantedRanges = 4_096
     /// Maximum length of a collection name.
     package static let collectionLength = DocumentAddress.maximumCollectionLength
     /// Maximum number of numbered names on a connection, in each direction.

@@ -86,6 +86,35 @@ import Testing
         #expect(received <= Self.count - known + 20)
     }
 
+    @Test func `documents that are evicted in the meantime do not end the connection`() throws {
+        let scene = try scene()
+        let wire = try scene.connect(0, 1)
+        try runPartly(scene)
+        try scene.execute(0, "UPDATE cars SET n = 2 WHERE _id = 'car 99'")
+        try scene.execute(0, "EVICT FROM cars WHERE _id = 'car 99'")
+        try scene.run()
+        #expect(scene.isConnected(wire))
+        #expect(try count(scene) >= Self.count - 1)
+    }
+
+    @Test func `a commit in the meantime arrives complete, or after the sync`() throws {
+        let scene = try scene()
+        try scene.connect(0, 1)
+        try runPartly(scene)
+        let cars = (0..<1_025).map { "({'_id': 'late \($0)', 'n': 3})" }
+        try scene.execute(
+            0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(cars.joined(separator: ", "))"))
+        try scene.execute(0, "UPDATE cars SET n = 4 WHERE _id = 'late 7'")
+        let late: DQL = "SELECT COUNT(*) AS n FROM cars WHERE n > 2"
+        var counts: Set<String> = []
+        for _ in 0..<5_000 {
+            try scene.run(steps: 1)
+            counts.formUnion(try scene.rows(1, late))
+        }
+        #expect(counts == [#"{"n":0}"#, #"{"n":1025}"#])
+        #expect(try scene.checksums() == 1)
+    }
+
     @Test func `commits in the meantime arrive before the sync ends`() throws {
         let scene = try scene()
         try scene.connect(0, 1)
