@@ -160,7 +160,7 @@ struct ReconciliationTests {
     @Test func `a false sketch is not believed, and the ranges are divided instead`() throws {
         var random = SeededRandom(seed: 3, "false sketches")
         let pair = pair(20_000, differing: 2, &random)
-        for fault in 0..<4 {
+        for fault in 0..<5 {
             var responder = RangeResponder(VersionList(sorted: pair.other))
             var requester = RangeRequester(VersionList(sorted: pair.own))
             var question = requester.firstQuestion
@@ -171,15 +171,23 @@ struct ReconciliationTests {
                 if let third = question.third {
                     #expect(!hasLied)
                     hasLied = true
+                    guard case .sketch(let correct)? = answer.parts.first else {
+                        Issue.record("no sketch")
+                        return
+                    }
                     var sketch = VersionSketch(third: third)
                     switch fault {
-                    // No version, one version too many, many of them, and those of the requester.
+                    // No version, too many of them, those of the requester, and one that no
+                    // document has, among those that differ.
                     case 0: break
                     case 1:
                         for document in pair.other { sketch.add(document.version) }
                         sketch.add(7)
                     case 2: for _ in 0..<50_000 { sketch.add(random.next()) }
-                    default: for document in pair.own { sketch.add(document.version) }
+                    case 3: for document in pair.own { sketch.add(document.version) }
+                    default:
+                        sketch = correct
+                        sketch.add(7)
                     }
                     answer = RangeAnswer([.sketch(sketch)])
                 }
