@@ -11,6 +11,7 @@
 @_exported public import struct SheafReplication.PresenceGraph
 @_exported public import struct SheafReplication.PresencePeer
 @_exported public import struct SheafReplication.RefusedWrite
+@_exported public import struct SheafReplication.SyncProgress
 @_exported public import struct SheafReplication.SyncStatistics
 @_exported public import struct SheafReplication.UnreachableAddress
 @_exported public import struct SheafStatements.DQL

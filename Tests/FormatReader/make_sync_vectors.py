@@ -126,9 +126,14 @@ def commits(output):
     third = bytes([0]) + varint(302) + bytes([1])
     fourth = bytes([2]) + varint(302) + bytes([0])
     fifth = bytes([6]) + varint(302) + bytes([0])
+    # The estimate follows the number of the commit, or the stamp.
+    sixth = bytes([10]) + varint(303) + varint(2_000_000) + bytes([0])
+    seventh = bytes([9]) + varint(303) + struct.pack("<QQ", 5, 6 << 16) + varint(0) + bytes([1])
     output.begin("commits", "names, two commits of two documents each, a part of a commit without documents, "
-                 "its end with a cut, and the end of a part of the requested documents")
-    output.bytes("commits.commits", names + first + second + third + fourth + fifth)
+                 "its end with a cut, the end of a part of the requested documents, and two commits with "
+                 "estimates, one of them unknown")
+    output.bytes("commits.commits",
+                 names + first + second + third + fourth + fifth + sixth + seventh)
     ids = [bytes([number] * 32) for number in (0, 7)]
     output.begin("unproven", "a commit with two documents; two tokens of the first are unproven")
     output.bytes("unproven.commits", varint(0) + bytes([0]) + varint(303)
@@ -143,7 +148,8 @@ def commits(output):
          listed + varint(1025) + ids[0] + bytes([0])),
         ("order", "unproven tokens in the wrong order", listed + varint(2) + ids[1] + ids[0] + bytes([0])),
         ("again", "a duplicate unproven token", listed + varint(2) + ids[1] + ids[1] + bytes([0])),
-        ("flags", "unknown flags", varint(0) + bytes([8]) + varint(1) + bytes([0])),
+        ("flags", "unknown flags", varint(0) + bytes([16]) + varint(1) + bytes([0])),
+        ("estimate", "a flag for an estimate without its bytes", varint(0) + bytes([8]) + varint(1)),
         ("part", "the end of a requested part without a cut of the batch",
          varint(0) + bytes([4]) + varint(1) + bytes([0])),
         ("cut", "an unfinished batch with a cut", varint(0) + bytes([2]) + varint(1) + bytes([1])),

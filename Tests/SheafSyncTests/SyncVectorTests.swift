@@ -196,6 +196,10 @@ struct SyncVectorTests {
             ShippedCommit(commit: 302, stamp: nil, [], isContinued: true),
             ShippedCommit(commit: 302, stamp: nil, [], isCut: true),
             ShippedCommit(commit: 302, stamp: nil, [], isCut: true, endsPart: true),
+            ShippedCommit(commit: 303, stamp: nil, [], isCut: true, remaining: 2_000_000),
+            ShippedCommit(
+                commit: 303, stamp: Stamp(HybridTime(rawValue: 6 << 16), Site(rawValue: 5)), [],
+                isContinued: true, remaining: 0),
         ]
         let bytes = try vectors.bytes("commits.commits")
         var names = NameTable()

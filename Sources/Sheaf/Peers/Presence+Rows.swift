@@ -60,9 +60,12 @@ extension Presence {
         guard peer.distance == 0, let traffic = traffic(with: other) else { return row }
         row["bytesSent"] = .integer(Int64(clamping: traffic.bytesSent))
         row["bytesReceived"] = .integer(Int64(clamping: traffic.bytesReceived))
+        let status = status(of: other)
+        row["receiving"] = .progress(status?.receiving)
+        row["sending"] = .progress(status?.sending)
         // Without a subscription, the peer confirms nothing.
         row["lag"] =
-            status(of: other)?.syncedUpTo.map {
+            status?.syncedUpTo.map {
                 .integer(Int64(clamping: commit - min(commit, $0)))
             } ?? .null
         return row

@@ -22,6 +22,10 @@ public final class Presence: Sendable {
         public let deviceName: String
         /// Whether the peer presents itself as a server.
         public let isServer: Bool
+        /// The progress of documents that the peer sends, as in a first sync; nil if it sends none.
+        public let receiving: SyncProgress?
+        /// The progress of documents that are sent to the peer; nil if there are none.
+        public let sending: SyncProgress?
     }
 
     private struct State: Sendable {
@@ -62,7 +66,8 @@ public final class Presence: Sendable {
     public var connectedPeers: [RemotePeer] {
         registry.connected.map { key, status in
             RemotePeer(
-                key: PeerKey(unchecked: key), deviceName: status.name, isServer: status.isServer)
+                key: PeerKey(unchecked: key), deviceName: status.name, isServer: status.isServer,
+                receiving: status.receiving, sending: status.sending)
         }
     }
 

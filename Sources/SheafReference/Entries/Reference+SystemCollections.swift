@@ -150,8 +150,9 @@ extension Reference {
             details: [
                 """
                 Each connection has the `peer` at its other end and its `transport`. Those of the \
-                local peer also have `bytesSent`, `bytesReceived`, and the number of newest commits \
-                that the other peer has not confirmed as `lag`, which is null until it confirms one.
+                local peer also have `bytesSent`, `bytesReceived`, the progress of a long sync as \
+                `receiving` and `sending`, and the number of newest commits that the other peer \
+                has not confirmed as `lag`, which is null until it confirms one.
                 """,
                 """
                 `site` is that of stamps, known of the local peer and of those that were connected to \
@@ -278,9 +279,13 @@ extension Reference {
                 """
                 The fields of `documents` are `sync_session_status` (Connected, Not \
                 Connected or Disabled), `last_close_reason`, \
-                `synced_up_to_local_commit_id`, `delivered_up_to_local_commit_id` and \
-                `last_update_received_time`. A store without a peer has no rows.
+                `synced_up_to_local_commit_id`, `delivered_up_to_local_commit_id`, `receiving`, \
+                `sending` and `last_update_received_time`. A store without a peer has no rows.
+                """,
                 """
+                `receiving` and `sending` are the progress of a long sync, and null otherwise: the \
+                number of `documents` so far, and of those `remaining`, estimated or null.
+                """,
             ],
             examples: [
                 ReferenceExample(

@@ -105,6 +105,7 @@ struct RememberedPeers {
     ) -> UInt64 {
         var status = statuses[key] ?? ReplicationStatus()
         status.isConnected = false
+        (status.receiving, status.sending) = (nil, nil)
         status.address = address
         status.lastCloseReason = "\(reason)"
         status.endedMilliseconds = milliseconds

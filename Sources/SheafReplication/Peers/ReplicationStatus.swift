@@ -25,6 +25,9 @@ package struct ReplicationStatus: Sendable, Equatable {
     package internal(set) var updates = 0
     /// The reason why the peer's attachments are not fetched for other peers; nil if they are.
     package internal(set) var attachmentQuotaReason: String?
+    /// The progress of the documents that the peer sends, and of those sent to it; nil if none are.
+    package internal(set) var receiving: SyncProgress?
+    package internal(set) var sending: SyncProgress?
     /// Clock deviations of the peer, and the documents quarantined for them.
     package internal(set) var clock = ClockReport()
 }

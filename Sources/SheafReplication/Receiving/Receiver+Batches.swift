@@ -41,6 +41,7 @@ extension Receiver {
         _ step: ShippedStep, _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
         guard step.generation == generation else { return exchange.session.grant(step.length) }
+        recordProgress(of: step)
         rankCheck?.recordCompared(step)
         if staged.isEmpty { stagedStamp = step.commits.first?.stamp }
         do throws(EngineError) {
@@ -67,6 +68,16 @@ extension Receiver {
                 pauses: context.access.readable == nil ? exchange.sites.pauses : [],
                 isCut: step.isCut, length: step.length))
         discardStaged()
+    }
+
+    private mutating func recordProgress(of step: ShippedStep) {
+        guard step.isContinued || step.isCut else { return progress = nil }
+        for commit in step.commits {
+            guard let remaining = commit.remaining else { continue }
+            progress = progress ?? SyncProgress(of: nil)
+            progress?.remaining = remaining == 0 ? nil : Int(clamping: remaining)
+            progress?.advance(by: commit.documents.count)
+        }
     }
 
     /// Moves the partially received batch to disk if the memory limit would be exceeded.

@@ -31,6 +31,8 @@ struct Receiver {
     /// Documents of the partially received batch.
     var staged = SpillBuffer()
     var stagedStamp: Stamp?
+    /// The progress of a long batch, or of one in several parts; nil if none is being received.
+    var progress: SyncProgress?
     /// Received batches that wait until earlier ones are written.
     var waiting: [PreparedStep] = []
     var isWriting = false
@@ -86,7 +88,7 @@ struct Receiver {
         (waiting, written) = ([], [])
         discardStaged()
         announced = Announced()
-        rankCheck = nil
+        (rankCheck, progress) = (nil, nil)
         (hasCaughtUp, awaitsRenewal, awaitsComparison) = (false, false, false)
         (retried, reconcilesQuarantine) = ([], false)
         return length

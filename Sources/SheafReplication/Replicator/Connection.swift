@@ -35,6 +35,9 @@ extension Replicator {
             _modify { yield &exchange.session }
         }
 
+        /// The progress last recorded in the status of the peer.
+        var progress: (receiving: SyncProgress?, sending: SyncProgress?)
+
         /// Whether the peer may read only some documents.
         var isLimited: Bool { access.isLimited }
         /// Whether the documents that this peer may not send are known.

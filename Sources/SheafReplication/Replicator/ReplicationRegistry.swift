@@ -173,6 +173,8 @@ package final class ReplicationRegistry: Sendable {
                             Int64(clamping: row.status.syncedUpTo ?? 0)),
                         "delivered_up_to_local_commit_id": .integer(
                             Int64(clamping: state.delivered(to: key))),
+                        "receiving": .progress(row.status.receiving),
+                        "sending": .progress(row.status.sending),
                         "last_update_received_time": row.updatedAt.map {
                             .integer(Int64(clamping: $0))
                         } ?? .null,

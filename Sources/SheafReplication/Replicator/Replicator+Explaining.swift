@@ -22,6 +22,9 @@ package struct PeerSurvey: Sendable {
     package let isReceived: Bool
     /// Whether the peer has all documents of its subscription.
     package let isSent: Bool
+    /// The progress of documents that are received from the peer, and of those sent to it.
+    package let receiving: SyncProgress?
+    package let sending: SyncProgress?
     /// Clock deviations of the peer, and the documents quarantined for them.
     package let clock: ClockReport
     /// Local documents that the peer refuses.
@@ -88,6 +91,7 @@ extension Replicator {
                 queries: connection?.sender?.matcher.subscribed.map(\.statement.text),
                 isReceived: connection.map(isReceived) ?? false,
                 isSent: connection.map(isSent) ?? false,
+                receiving: status.receiving, sending: status.sending,
                 clock: status.clock, refused: refusals.refusals(of: key).writes,
                 readable: connection?.access.ownRights.map { Set($0.read.keys) })
         }

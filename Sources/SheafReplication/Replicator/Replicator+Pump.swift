@@ -61,6 +61,7 @@ extension Replicator {
         }
         if connection.sender?.isReviewDue == true { reviewUnsendable(on: connection) }
         recordSynced(connection)
+        recordProgress(on: connection)
         if connection.receiver.awaitsRenewal, connection.receiver.isSettled {
             renewSubscription(connection)
         }
@@ -91,7 +92,8 @@ extension Replicator {
         case .subscribed(let request): subscribed(connection, request)
         case .listMatches: listMatches(connection, in: news.snapshot)
         case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
-        case .wantedRanges(let ranges): connection.sender?.wantedRanges = ranges
+        case .wantedRanges(let ranges, let count):
+            connection.sender?.wantedRanges = (ranges, count)
         case .acknowledged(let commit): acknowledged(connection, commit)
         case .roomToSend: connection.sender?.isAwake = true
         case .quarantine(let notice): recordQuarantined(notice, on: connection)

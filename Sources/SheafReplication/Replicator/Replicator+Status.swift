@@ -24,6 +24,14 @@ extension Replicator {
         if peers.change(key, body) { emit(.statusChanged) }
     }
 
+    /// Records the progress of long batches.
+    func recordProgress(on connection: Connection) {
+        let progress = (connection.receiver.progress, connection.sender?.outgoing?.progress)
+        guard progress != connection.progress else { return }
+        connection.progress = progress
+        change(connection) { ($0.receiving, $0.sending) = progress }
+    }
+
     func acknowledged(_ connection: Connection, _ commit: UInt64) {
         guard !connection.isLimited else {
             return runSender(of: connection) { sender, context, _ in

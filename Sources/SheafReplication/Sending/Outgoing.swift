@@ -29,6 +29,8 @@ struct Outgoing {
     var newestDocument = NewestDocument()
     /// Whether the peer continues to reconcile after this part of the requested documents.
     var isPart = false
+    /// The progress that both peers show; nil if it would reveal hidden documents.
+    var progress: SyncProgress?
 
     /// Continues with the following documents when the first ones are sent; returns whether none
     /// are left.

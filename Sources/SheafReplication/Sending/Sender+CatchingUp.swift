@@ -42,7 +42,8 @@ extension Sender {
             snapshot: snapshot, documents: .keys(keys, next: 0), since: sent,
             complete: complete,
             isRepeated: !isBehind && sent == snapshot.log.commit,
-            rankings: step.advance?.rankings)
+            rankings: step.advance?.rankings,
+            progress: context.isLimited ? nil : SyncProgress(of: keys.count))
         complete = []
         isBehind = false
         judging = Judging()

@@ -52,7 +52,7 @@ extension Sender {
         if case .part(let addresses) = documents {
             return sendWantedPart(of: addresses, on: &exchange)
         }
-        guard wantedRanges.isEmpty || !matcher.isRanked else {
+        guard wantedRanges.ranges.isEmpty || !matcher.isRanked else {
             return exchange.end(
                 .protocolBroken, "ranges of a subscription with a LIMIT were requested")
         }
@@ -86,7 +86,8 @@ extension Sender {
         parts = (snapshot.log.commit, number)
         outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
-            number: number, newestDocument: newestDocument, isPart: true)
+            number: number, newestDocument: newestDocument, isPart: true,
+            progress: SyncProgress(of: nil))
         isAwake = true
     }
 
@@ -110,7 +111,7 @@ extension Sender {
                 exchange.end(.protocolBroken, "\(error)")
             }
         case .documents(let documents, let keys):
-            begin(sending: documents, keys, work.snapshot, on: &exchange)
+            begin(sending: documents, keys, work.snapshot, context, on: &exchange)
         }
     }
 
@@ -153,7 +154,7 @@ extension Sender {
     /// Begins to send the wanted documents, from the reconciled snapshot.
     private mutating func begin(
         sending documents: Want.Documents, _ ranked: [[UInt8]], _ snapshot: DocumentSnapshot,
-        on exchange: inout DocumentExchange
+        _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
         let wanted: Outgoing.Documents
         switch documents {
@@ -163,9 +164,10 @@ extension Sender {
         // The session replaces the others by addresses and ranges.
         case .part, .ranges, .versions: wanted = .keys([], next: 0)
         }
-        let ranges = Outgoing.Documents(wantedRanges, of: matcher.collections, in: snapshot)
-        let following = wantedRanges.isEmpty ? nil : ranges
-        wantedRanges = []
+        let (ranges, count) = wantedRanges
+        let inRanges = Outgoing.Documents(ranges, of: matcher.collections, in: snapshot)
+        let following = ranges.isEmpty ? nil : inRanges
+        wantedRanges = ([], 0)
         if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
         isStreaming = true
         guard !isListOutdated else {
@@ -174,10 +176,31 @@ extension Sender {
         }
         outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, following: following, since: nil,
-            number: parts?.number ?? exchange.nextStepNumber(), newestDocument: newestDocument)
+            number: parts?.number ?? exchange.nextStepNumber(), newestDocument: newestDocument,
+            progress: SyncProgress(
+                of: self.count(of: documents, ranked, in: snapshot, context).map { $0 + count }))
         parts = nil
         isAwake = true
         isReviewDue = true
+    }
+
+    /// Returns the estimated number of wanted documents; nil if it is unknown.
+    ///
+    /// It does not depend on documents that the peer may not read.
+    private func count(
+        of documents: Want.Documents, _ ranked: [[UInt8]], in snapshot: DocumentSnapshot,
+        _ context: PeerContext
+    ) -> Int? {
+        if case .some(let addresses, _) = documents { return addresses.count }
+        guard !context.access.isRestricted else { return nil }
+        if matcher.isRanked { return ranked.count }
+        var count = 0
+        for collection in matcher.collections {
+            guard matcher.matchesAll(in: collection) else { return nil }
+            guard let number = snapshot.catalog.number(ofCollection: collection) else { continue }
+            count += snapshot.log.tree.count(in: StoreKey.documents(of: number))
+        }
+        return count
     }
 }
 

@@ -18,8 +18,11 @@ extension Sender {
         var rest = outgoing
         let isCut = isTooLong(outgoing, context)
         let number = outgoing.number ?? outgoing.snapshot.log.commit
+        let remaining = outgoing.progress?.sentNumber
+        let known = documentCount
         if !context.isLimited {
-            exchange.session.beginCommit(number, stamp: nil, isCut: isCut)
+            exchange.session.beginCommit(
+                number, stamp: nil, isCut: isCut, remaining: remaining)
         }
         switch outgoing.documents {
         case .keys(let keys, let next):
@@ -35,18 +38,16 @@ extension Sender {
             rest.documents = .matches(ranges, from: key)
         }
         let isDone = rest.isDone()
+        rest.progress?.advance(by: documentCount - known)
         if context.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
             guard isDone || limited.partLength >= context.limits.part else {
                 self.outgoing = rest
                 return
             }
-            exchange.session.beginCommit(number, stamp: nil, isCut: isCut)
-            for document in limited.removePart() {
-                exchange.add(
-                    document.collection, id: document.id[...], document.form, document.bytes,
-                    document.unproven)
-            }
+            exchange.session.beginCommit(
+                number, stamp: nil, isCut: isCut, remaining: remaining)
+            addLimitedPart(on: &exchange)
         }
         exchange.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
@@ -64,6 +65,15 @@ extension Sender {
             try recordDelivery(of: rest)
         } else {
             self.outgoing = rest
+        }
+    }
+
+    /// Adds the documents of a full part for a peer with limited rights.
+    private mutating func addLimitedPart(on exchange: inout DocumentExchange) {
+        for document in limited.removePart() {
+            exchange.add(
+                document.collection, id: document.id[...], document.form, document.bytes,
+                document.unproven)
         }
     }
 
@@ -235,6 +245,7 @@ extension Sender {
         _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
         _ unproven: [[UInt8]], _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
+        documentCount += 1
         guard context.isLimited else {
             return exchange.add(collection, id: id, form, bytes, unproven)
         }

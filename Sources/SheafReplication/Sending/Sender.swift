@@ -62,8 +62,11 @@ struct Sender {
     var judging = Judging()
     /// A partially sent batch.
     var outgoing: Outgoing?
-    /// Ranges of addresses that the peer wants in addition to other documents.
-    var wantedRanges: [KeyRange] = []
+    /// Ranges of addresses that the peer wants in addition to other documents, and the number of
+    /// these.
+    var wantedRanges: (ranges: [KeyRange], count: Int) = ([], 0)
+    /// Number of documents sent on the connection.
+    var documentCount = 0
     /// The commit up to which documents were sent in between the batches of a long one.
     var newerThrough: CommitID = 0
     /// The time at which the replication position is sent, unless a batch is sent before.

@@ -30,6 +30,9 @@ package struct RangeResponder: Sendable {
         self.list = list
     }
 
+    /// Returns the number of documents in a range.
+    func count(in range: KeyRange) -> Int { list.total(in: range).count }
+
     /// Returns the response to a range request; the first one covers all documents.
     package mutating func answer(_ question: RangeQuestion) throws(WireError) -> RangeAnswer {
         guard let lastRanges else {

@@ -23,7 +23,7 @@ extension SyncSession {
         /// Encoded commits of the next segment.
         var raw = CommitWriter()
         /// A commit that was begun and has no documents yet.
-        var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool, endsPart: Bool)?
+        var opening: ShippedCommit?
         /// Number of names numbered on the connection.
         var nameCount = 0
         var freshNames: [[UInt8]] = []
@@ -83,20 +83,23 @@ extension SyncSession {
     /// Begins a commit, or a part of one; `sendSegment` sends it.
     ///
     /// With `isCut` the batch ends with this part, and the commit continues in the next batch.
-    package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
-        sender.opening = (commit, stamp, isCut, false)
+    package mutating func beginCommit(
+        _ commit: UInt64, stamp: Stamp?, isCut: Bool = false, remaining: UInt64? = nil
+    ) {
+        sender.opening = ShippedCommit(
+            commit: commit, stamp: stamp, [], isCut: isCut, remaining: remaining)
     }
 
     private mutating func open() {
-        guard let (commit, stamp, isCut, endsPart) = sender.opening else { return }
+        guard let opening = sender.opening else { return }
         sender.opening = nil
-        sender.raw.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
+        sender.raw.begin(opening)
     }
 
     /// Ends the last batch of a wanted part, after which the peer resumes reconciling.
     package mutating func endPart(_ commit: UInt64) {
         guard isOpen, sender.isSendingPart else { return }
-        sender.opening = (commit, nil, true, true)
+        sender.opening = ShippedCommit(commit: commit, stamp: nil, [], isCut: true, endsPart: true)
         endCommit()
         sendSegment()
         sender.isSendingPart = false
@@ -272,9 +275,10 @@ extension SyncSession {
 
     private mutating func endComparing(_ documents: Want.Documents) {
         let ranges = sender.wantedRanges
+        let count = ranges.reduce(0) { $0 + (sender.responder?.count(in: $1) ?? 0) }
         (sender.responder, sender.question, sender.wanted) = (nil, nil, [])
         (sender.isComparing, sender.wantedRanges) = (false, [])
-        if !ranges.isEmpty { emit(.wantedRanges(ranges)) }
+        if !ranges.isEmpty { emit(.wantedRanges(ranges, count: count)) }
         emit(.wanted(documents))
     }
 

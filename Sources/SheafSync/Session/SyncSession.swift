@@ -39,7 +39,9 @@ package struct SyncSession: Sendable {
         /// For a part, sends its documents in the compared state, and then calls `endPart(_:)`.
         case wanted(Want.Documents)
         /// Ranges of documents that are wanted in addition to those of the next `wanted`.
-        case wantedRanges([KeyRange])
+        ///
+        /// `count` is the number of these documents.
+        case wantedRanges([KeyRange], count: Int)
         case acknowledged(commit: UInt64)
         /// Announces further commits instead of sending them.
         case announceOnly

@@ -43,11 +43,16 @@ package struct ShippedCommit: Equatable, Sendable {
     package let isCut: Bool
     /// Whether the batch ends a wanted part; it then also has `isCut` set.
     package let endsPart: Bool
+    /// Number of documents that remain to be sent, those of this part included; 0 if unknown.
+    ///
+    /// An estimate, for a long batch or one in several parts; nil for others.
+    package let remaining: UInt64?
 
     package init(
         commit: UInt64, stamp: Stamp?, _ documents: [ShippedDocument], isContinued: Bool = false,
-        isCut: Bool = false, endsPart: Bool = false
+        isCut: Bool = false, endsPart: Bool = false, remaining: UInt64? = nil
     ) {
+        self.remaining = remaining
         self.isCut = isCut
         self.endsPart = endsPart
         self.commit = commit
@@ -62,6 +67,8 @@ extension ShippedCommit {
         static let stamp: UInt8 = 1
         static let cut: UInt8 = 2
         static let endOfPart: UInt8 = 4
+        static let remaining: UInt8 = 8
+        static let all = stamp | cut | endOfPart | remaining
     }
 
     /// Flags in the first byte of a document, in addition to its form.
@@ -78,7 +85,7 @@ extension ShippedCommit {
 
     /// Appends the commit to a run of commits.
     package func write(into writer: inout CommitWriter) {
-        writer.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
+        writer.begin(self)
         for document in documents {
             document.id.withUnsafeBytes { id in
                 document.bytes.withUnsafeBytes { bytes in
@@ -98,9 +105,7 @@ extension ShippedCommit {
         let start = reader.offset
         try Self.consume(&room, at: start)
         let flags = try reader.readUInt8()
-        guard flags & ~(Flags.stamp | Flags.cut | Flags.endOfPart) == 0 else {
-            throw .unexpected(flags, at: start)
-        }
+        guard flags & ~Flags.all == 0 else { throw .unexpected(flags, at: start) }
         isCut = flags & Flags.cut != 0
         endsPart = flags & Flags.endOfPart != 0
         guard isCut || !endsPart else { throw .unexpected(flags, at: start) }
@@ -111,6 +116,7 @@ extension ShippedCommit {
         } else {
             stamp = nil
         }
+        remaining = flags & Flags.remaining != 0 ? try reader.readVarint() : nil
         var documents: [ShippedDocument] = []
         while true {
             let flags = try reader.readUInt8()
@@ -157,19 +163,28 @@ package struct CommitWriter: Sendable {
     package var bytes: [UInt8] { writer.bytes }
     package var count: Int { writer.count }
 
+    /// Begins a commit, or a part of one, without its documents.
+    mutating func begin(_ commit: ShippedCommit) {
+        begin(
+            commit.commit, stamp: commit.stamp, isCut: commit.isCut, endsPart: commit.endsPart,
+            remaining: commit.remaining)
+    }
+
     /// Begins a commit, or a part of one.
     package mutating func begin(
-        _ commit: UInt64, stamp: Stamp?, isCut: Bool = false, endsPart: Bool = false
+        _ commit: UInt64, stamp: Stamp?, isCut: Bool = false, endsPart: Bool = false,
+        remaining: UInt64? = nil
     ) {
         typealias Flags = ShippedCommit.Flags
         writer.write(
             (stamp == nil ? 0 : Flags.stamp) | (isCut ? Flags.cut : 0)
-                | (endsPart ? Flags.endOfPart : 0))
+                | (endsPart ? Flags.endOfPart : 0) | (remaining == nil ? 0 : Flags.remaining))
         writer.writeVarint(commit)
         if let stamp {
             writer.write(stamp.site.rawValue)
             writer.write(stamp.time.rawValue)
         }
+        if let remaining { writer.writeVarint(remaining) }
         collection = nil
     }
 

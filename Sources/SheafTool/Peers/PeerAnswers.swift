@@ -137,6 +137,8 @@ final class PeerAnswers: Sendable {
             entry.add("queries", survey.queries ?? [])
             entry.add("isReceived", survey.isReceived)
             entry.add("isSent", survey.isSent)
+            entry.add("receiving", raw: Value.progress(survey.receiving).json)
+            entry.add("sending", raw: Value.progress(survey.sending).json)
             entry.add("clock", survey.clock.sentences)
             entry.add("refused", raw: Self.refused(survey.refused))
             return entry.closed

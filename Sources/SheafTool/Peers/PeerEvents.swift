@@ -36,6 +36,25 @@ struct PeerEvents: Sendable {
         }
     }
 
+    /// Prints the progress of each long sync in which documents are received.
+    func recordProgress(of peer: Peer) {
+        for other in peer.presence.connectedPeers {
+            if let progress = other.receiving { record(progress, from: other.key) }
+        }
+    }
+
+    /// Prints how many documents have been received from a peer in a long sync.
+    private func record(_ progress: SyncProgress, from key: PeerKey) {
+        let (documents, remaining) = (progress.documents, progress.remaining)
+        let all = remaining.map { " of \(documents + $0)" } ?? ""
+        var line = JSONLine()
+        line.add("event", "receiving")
+        line.add("peer", "\(key)")
+        line.add("documents", documents)
+        line.add("remaining", remaining.map { UInt64($0) })
+        write(line, "receiving documents from \(key): \(documents)\(all)")
+    }
+
     /// Prints a conflict with another peer that has the same key.
     func record(_ conflict: PeerKeyConflict) {
         let reason = "\(conflict); each peer needs its own key, see 'sheaf keygen'"
@@ -45,10 +64,13 @@ struct PeerEvents: Sendable {
     }
 
     private func write(_ event: String, _ fields: [(String, String?)], _ sentence: String) {
-        guard isJSON else { return Output.writeNow(TerminalText.visible(sentence)) }
         var line = JSONLine()
         line.add("event", event)
         for (name, value) in fields { line.add(name, value) }
-        Output.writeNow(TerminalText.visible(line.closed))
+        write(line, sentence)
+    }
+
+    private func write(_ line: JSONLine, _ sentence: String) {
+        Output.writeNow(TerminalText.visible(isJSON ? line.closed : sentence))
     }
 }

@@ -25,7 +25,8 @@ extension Command {
             as with dql_restrict_subscriptions = false.
 
             Prints one line per event: listening, connected, disconnected, refused, unreachable,
-            discovery failed, and conflict if another peer has the same key. Warnings and errors of the store go to
+            discovery failed, and conflict if another peer has the same key; and each second the
+            number of documents received in a long sync. Warnings and errors of the store go to
             standard error, such as the reasons of closed connections and clock differences. SIGINT
             and SIGTERM close the store; the command ends within 2 seconds. Running statements of
             'sheaf peer execute' then fail, and received documents that are not written yet are
@@ -33,7 +34,8 @@ extension Command {
             'sheaf peer execute', 'sheaf sync status', 'sheaf explain-sync' and 'sheaf inspect'
             connect to it through the socket PATH.peer, which only its owner can access.
 
-            JSON keys: event, address, peer (a public key), reason.
+            JSON keys: event, address, peer (a public key), reason; of the event receiving also
+            documents (received so far) and remaining (estimated, or null).
             """,
         run: { (arguments, output) throws(ToolError) in
             try PeerRun(arguments, listens: true).run()
@@ -59,7 +61,8 @@ extension Command {
             until each of them has a subscription, since a peer without any receives nothing. The
             exit code is 1 if the time limit expires.
 
-            JSON keys: event, address, peer (a public key), reason.
+            JSON keys: event, address, peer (a public key), reason; of the event receiving also
+            documents (received so far) and remaining (estimated, or null).
             """,
         run: { (arguments, output) throws(ToolError) in
             try PeerRun(arguments, listens: false).run()
@@ -70,6 +73,8 @@ extension Command {
 struct PeerRun {
     /// Interval between checks whether everything is synced.
     private static let checkMilliseconds: UInt64 = 20
+    /// Interval between reports of the progress of a long sync.
+    private static let progressMilliseconds: UInt64 = 1_000
 
     private let setup: PeerSetup
     private let events: PeerEvents
@@ -131,7 +136,9 @@ struct PeerRun {
         }
         try asTool { try peer.sync.start() }
         guard isUntilSynced else {
-            _ = signals.wait()
+            while !signals.wait(milliseconds: Self.progressMilliseconds) {
+                events.recordProgress(of: peer)
+            }
             return .ok
         }
         return try waitUntilSynced(peer, transport, signals)
@@ -141,12 +148,18 @@ struct PeerRun {
         _ peer: Peer, _ transport: TCPTransport, _ signals: StopSignals
     ) throws(ToolError) -> ExitCode {
         let start = Clock.system.monotonicNanoseconds()
+        var reported = start
         while true {
             guard let lack = try asTool({ try lack(peer, transport) }) else { return .ok }
             if signals.wait(milliseconds: Self.checkMilliseconds) {
                 throw .failed("interrupted before everything was synced: \(lack)")
             }
-            let seconds = (Clock.system.monotonicNanoseconds() - start) / 1_000_000_000
+            let now = Clock.system.monotonicNanoseconds()
+            if now - reported >= Self.progressMilliseconds * 1_000_000 {
+                reported = now
+                events.recordProgress(of: peer)
+            }
+            let seconds = (now - start) / 1_000_000_000
             if let timeoutSeconds, seconds >= timeoutSeconds {
                 throw .failed("not everything is synced after \(timeoutSeconds) s: \(lack)")
             }

@@ -72,7 +72,9 @@ enum SyncStatusCommand {
             var line = "\(key) " + (entry.isTrue("isConnected") ? "connected" : "disconnected")
             line += entry.number("syncedUpTo").map { ", has commit \($0)" } ?? ", has no commit"
             if entry.isTrue("isConnected") {
+                line += progress(entry["receiving"]).map { ", receiving \($0)" } ?? ""
                 line += entry.isTrue("isReceived") ? ", all received" : ", not all received"
+                line += progress(entry["sending"]).map { ", sending \($0)" } ?? ""
                 line += entry.isTrue("isSent") ? ", all sent" : ", not all sent"
             } else if case .string(let reason)? = entry["lastCloseReason"] {
                 line += "; \(reason)"
@@ -95,6 +97,14 @@ enum SyncStatusCommand {
                     + Timestamp.text(UInt64(clamping: next)))
         }
         return lines
+    }
+
+    /// Returns a phrase for the progress of documents; nil if there is none.
+    private static func progress(_ progress: Value?) -> String? {
+        guard case .object(let progress)? = progress, let documents = progress.number("documents")
+        else { return nil }
+        let all = progress.number("remaining").map { " (\(documents) of \(documents + $0))" }
+        return "documents" + (all ?? " (\(documents))")
     }
 
     /// Maximum number of refused documents printed per peer.

@@ -81,6 +81,10 @@ struct DocumentationExampleTests {
         }
         let rows = try await peer.store.execute("SELECT * FROM system:data_sync_info")
         #expect(rows.items.count == 1)
+        for other in peer.presence.connectedPeers {
+            guard let progress = other.receiving else { continue }
+            print(other.deviceName, progress.documents, progress.remaining ?? 0)
+        }
         let mine = try peer.sync.checksum(of: "SELECT * FROM cars")
         let theirs = try other.sync.checksum(of: "SELECT * FROM cars")
         #expect(mine == theirs && mine.count == 1)

@@ -132,4 +132,68 @@ import Testing
         #expect(try count(scene) == Self.count)
         #expect(try scene.checksums() == 1)
     }
+
+    // MARK: Progress
+
+    /// The progress that each peer shows: of receiving, and of sending.
+    private func progress(_ scene: DocumentScene) -> [(SyncProgress?, SyncProgress?)] {
+        [0, 1].map { number in
+            let status = scene.nodes[number].replicator.allStatuses.values.first
+            return (status?.receiving, status?.sending)
+        }
+    }
+
+    /// Runs to the end, and returns each progress that the second peer has shown.
+    private func received(_ scene: DocumentScene) throws -> [SyncProgress] {
+        var received: [SyncProgress] = []
+        for _ in 0..<10_000 where try count(scene) < Self.count {
+            try scene.run(steps: 1)
+            if let progress = progress(scene)[1].0, progress != received.last {
+                received.append(progress)
+            }
+        }
+        try scene.run()
+        #expect(progress(scene).allSatisfy { $0 == (nil, nil) })
+        return received
+    }
+
+    @Test func `both peers show the progress of a long sync`() throws {
+        let scene = try scene()
+        try scene.connect(0, 1)
+        try runPartly(scene, atLeast: 40)
+        let shown = progress(scene)
+        let (receiving, sending) = (try #require(shown[1].0), try #require(shown[0].1))
+        #expect(shown[0].0 == nil && shown[1].1 == nil)
+        for progress in [receiving, sending] {
+            #expect(progress.documents + (progress.remaining ?? 0) == Self.count)
+        }
+        #expect(try receiving.documents >= count(scene))
+        #expect(sending.documents >= receiving.documents)
+        try scene.disconnectAll(of: 0)
+        #expect(progress(scene).allSatisfy { $0 == (nil, nil) })
+        try scene.connect(0, 1)
+        let rest = try received(scene)
+        // After the interruption, only the documents that are missing count.
+        #expect(try #require(rest.first).documents + #require(rest.first?.remaining) < 180)
+    }
+
+    @Test func `the progress of a sync counts each document once`() throws {
+        let scene = try scene()
+        try scene.connect(0, 1)
+        let received = try received(scene)
+        #expect(received.count > 10)
+        #expect(received.map(\.documents) == received.map(\.documents).sorted())
+        #expect(received.allSatisfy { $0.documents + ($0.remaining ?? 0) == Self.count })
+        #expect(try #require(received.last?.remaining) <= 20)
+    }
+
+    @Test func `without a count the number of received documents is shown`() throws {
+        let scene = try scene()
+        try scene.subscribe(1, ["SELECT * FROM cars WHERE n = 0"])
+        try scene.connect(0, 1)
+        let received = try received(scene)
+        #expect(received.count > 10)
+        #expect(received.allSatisfy { $0.remaining == nil })
+        #expect(try #require(received.last).documents > 180)
+    }
 }
