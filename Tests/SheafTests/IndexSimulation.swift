@@ -187,6 +187,7 @@ final class IndexSimulation {
     private(set) var tombstoneCount = 0
     /// The number of versions checked.
     private(set) var versionCount = 0
+    private(set) var indexedVersionCount = 0
 
     /// Compares the indexes of the newest and the older snapshots with their documents.
     func check(_ comment: Comment) throws {
@@ -195,7 +196,7 @@ final class IndexSimulation {
         if tracksVersions {
             let newest = engine.snapshot()
             for number in newest.catalog.collections.indices {
-                #expect(newest.hasVersions(ofCollection: UInt16(number)), comment)
+                #expect(newest.hasVersions(in: StoreKey.documents(of: UInt16(number))), comment)
             }
         }
         #expect(store.checkLiveBytes() == [], comment)
@@ -303,6 +304,7 @@ final class IndexSimulation {
         let reader = IndexEntryReader(index)
         var before: [Value?]?
         var forward: [Value] = []
+        try checkVersions(of: index, in: snapshot, comment)
         try snapshot.forEachEntry(in: index.entries) { key, pointer in
             let entry = try reader.read(key)
             let found = try snapshot.document(at: pointer)
@@ -331,6 +333,22 @@ final class IndexSimulation {
             return true
         }
         #expect(backward == forward.reversed(), comment)
+    }
+
+    /// Checks that index entries have the versions of their documents, or none.
+    private func checkVersions(
+        of index: IndexDefinition, in snapshot: DocumentSnapshot, _ comment: Comment
+    ) throws {
+        let reader = IndexEntryReader(index)
+        try snapshot.log.tree.forEach(in: index.entries) { key, value in
+            guard let weight = value.weight else { return true }
+            let id = try DocumentID.key(of: try reader.read(key).id)
+            let document = StoreKey.document(collection: index.collection, id: id).bytes
+            let found = document.withUnsafeBytes { snapshot.log.tree.find($0) }
+            #expect(found?.weight == weight, comment)
+            indexedVersionCount += 1
+            return true
+        }
     }
 
     private static func value(_ path: [String], _ object: Object, _ id: Value) -> Value? {

@@ -31,6 +31,7 @@ import Testing
             #expect(simulation.entries[.complete] ?? 0 > 100, "seed \(seed)")
             #expect(simulation.tombstoneCount > 100, "seed \(seed)")
             #expect(simulation.versionCount > 100, "seed \(seed)")
+            #expect(simulation.indexedVersionCount > 100, "seed \(seed)")
         }
     }
 

@@ -20,6 +20,34 @@ extension DocumentEngine {
         }
         try onStorage { () throws(StorageError) in _ = try store.flush() }
         try addVersions(in: StoreKey.documents, catalog)
+        let snapshot = DocumentSnapshot(store.snapshot(), catalog)
+        guard snapshot.hasUsableIndexes else { return }
+        for index in catalog.indexes.values.joined() { addVersions(to: index, in: snapshot) }
+    }
+
+    /// Adds the hashes of documents to the complete entries of an index.
+    private func addVersions(to index: IndexDefinition, in snapshot: DocumentSnapshot) {
+        let reader = IndexEntryReader(index)
+        var rest = index.entries(in: .complete)
+        while true {
+            let found = snapshot.log.tree.unweighted(in: rest, most: Self.addedTogether)
+            guard let last = found.last else { return }
+            var weights: [(key: [UInt8], pointer: RecordPointer, weight: UInt64)] = []
+            for (key, value) in found {
+                let entry = key.span.withUnsafeBytes { try? reader.read($0) }
+                guard let pointer = RecordPointer(value), let id = entry?.id,
+                    let bytes = try? DocumentID.key(of: id)
+                else { continue }
+                let document = StoreKey.document(collection: index.collection, id: bytes).bytes
+                let newest = document.span.withUnsafeBytes { snapshot.log.tree.find($0) }
+                guard let newest, let weight = newest.weight, RecordPointer(newest) == pointer
+                else { continue }
+                weights.append((key, pointer, weight))
+            }
+            store.setWeights(weights)
+            guard found.count == Self.addedTogether else { return }
+            rest = rest.intersection(KeyRange(from: last.key + [0]))
+        }
     }
 
     private func addVersions(in range: KeyRange, _ catalog: Catalog) throws(EngineError) {

@@ -103,15 +103,16 @@ struct DocumentIndexEntries {
         try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
             guard let pointer = RecordPointer(value) else { return true }
             if let stop, stop.isSet { throw .stopped }
-            try indexDocument(Array(key), at: pointer, in: snapshot, &changes)
+            try indexDocument(
+                Array(key), at: pointer, weight: value.weight, in: snapshot, &changes)
             return true
         }
     }
 
-    /// Adds the index entries of one document of a snapshot.
+    /// Adds the index entries of one document of a snapshot, with its hash if that is known.
     mutating func indexDocument(
-        _ key: [UInt8], at pointer: RecordPointer, in snapshot: DocumentSnapshot,
-        _ changes: inout IndexChanges
+        _ key: [UInt8], at pointer: RecordPointer, weight: UInt64? = nil,
+        in snapshot: DocumentSnapshot, _ changes: inout IndexChanges
     ) throws(EngineError) {
         if try isPlainDocument(key, at: pointer, in: snapshot) { return }
         // The operation at the pointer is used only if it has this key.
@@ -119,7 +120,9 @@ struct DocumentIndexEntries {
         let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
         let entries = try keys(of: document, key)
         try onStorage { () throws(StorageError) in
-            for entry in entries { try changes.addEntry(entry, to: pointer) }
+            for entry in entries {
+                try changes.addEntry(entry, to: pointer, weight: weight)
+            }
         }
     }
 

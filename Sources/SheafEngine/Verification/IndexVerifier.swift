@@ -10,6 +10,8 @@ package struct IndexVerifier {
     private struct Entry {
         let key: [UInt8]
         let pointer: RecordPointer
+        /// The hash of the document, if the tree has it.
+        let weight: UInt64?
 
         var isTombstone: Bool { TombstoneEntry.isTombstone(key) }
     }
@@ -55,7 +57,7 @@ package struct IndexVerifier {
                 guard let pointer = RecordPointer(value), isUnchanged(pointer),
                     let entry = try entryKey(of: key, in: definition)
                 else { return true }
-                entries.append(Entry(key: entry, pointer: pointer))
+                entries.append(Entry(key: entry, pointer: pointer, weight: value.weight))
                 return true
             }
         }
@@ -76,7 +78,10 @@ package struct IndexVerifier {
                 }
             }
             if isTombstone {
-                entries.append(Entry(key: TombstoneEntry.key(ofDocument: key), pointer: pointer))
+                entries.append(
+                    Entry(
+                        key: TombstoneEntry.key(ofDocument: key), pointer: pointer,
+                        weight: value.weight))
             }
             return true
         }
@@ -110,8 +115,9 @@ package struct IndexVerifier {
         var entries: [Entry] = []
         let isComplete = snapshot.log.indexMark.commit == snapshot.log.commit
         let known = indexes
-        snapshot.forEachEntry(in: IndexChanges.all) { key, pointer in
-            let entry = Entry(key: Array(key), pointer: pointer)
+        snapshot.log.tree.forEach(in: IndexChanges.all) { key, value in
+            guard let pointer = RecordPointer(value) else { return true }
+            let entry = Entry(key: Array(key), pointer: pointer, weight: value.weight)
             if isComplete || isCurrent(entry, known) { entries.append(entry) }
             return true
         }
@@ -134,12 +140,14 @@ package struct IndexVerifier {
             switch (left.first, right.first) {
             case (nil, nil): return
             case (let wanted?, let found?) where wanted.key == found.key:
-                if wanted.pointer == found.pointer {
-                    correctCount += 1
-                } else {
-                    let what = wanted.isTombstone ? "a tombstone index entry" : "an index entry"
+                let what = wanted.isTombstone ? "a tombstone index entry" : "an index entry"
+                if wanted.pointer != found.pointer {
                     addFinding(
                         wanted.pointer, "\(what) points to \(found.pointer.position) instead")
+                } else if let weight = found.weight, weight != wanted.weight ?? weight {
+                    addFinding(wanted.pointer, "\(what) has another version of the document")
+                } else {
+                    correctCount += 1
                 }
                 (left, right) = (left.dropFirst(), right.dropFirst())
             case (let wanted?, let found)

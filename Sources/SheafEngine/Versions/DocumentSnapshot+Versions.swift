@@ -1,10 +1,10 @@
+package import SheafBytes
 import SheafDocument
 import SheafStorage
 
 extension DocumentSnapshot {
-    /// Whether all documents of a collection have hashes.
-    package func hasVersions(ofCollection number: UInt16) -> Bool {
-        let range = StoreKey.documents(of: number)
-        return log.tree.weights(in: range).count == log.tree.count(in: range)
+    /// Whether all documents or index entries in a range have hashes.
+    package func hasVersions(in range: KeyRange) -> Bool {
+        log.tree.weights(in: range).count == log.tree.count(in: range)
     }
 }

@@ -20,7 +20,7 @@ struct AccessPlanner {
     private static let sortCost = 0.4
 
     /// Order of documents, and of index entries with equal fields.
-    private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
+    static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
 
     /// Returns the cheapest access path for a condition; the hints may force another one.
     func path(to condition: Condition) -> AccessPath {
@@ -37,7 +37,7 @@ struct AccessPlanner {
         return best
     }
 
-    private func scan(_ condition: Condition) -> AccessPath {
+    func scan(_ condition: Condition) -> AccessPath {
         var isExact = false
         if case .always = condition { isExact = true }
         return ordered(
@@ -67,7 +67,7 @@ struct AccessPlanner {
 
     // MARK: Candidates
 
-    private func candidates(for condition: Condition) -> [AccessPath] {
+    func candidates(for condition: Condition) -> [AccessPath] {
         switch condition {
         case .all(let conditions): return candidates(forAll: conditions)
         case .any(let conditions): return union(of: conditions).map { [$0] } ?? []

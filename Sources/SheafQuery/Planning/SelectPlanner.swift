@@ -122,6 +122,14 @@ final class SelectPlanner {
 
     // MARK: Access
 
+    /// Returns the only range of documents that the statement selects, if there is one.
+    func orderedRange() throws(StoreError) -> OrderedRange? {
+        try add(select.source)
+        let planner = try accessPlanner(order: [AccessPlanner.idOrder], limit: nil, offset: 0)
+        let condition = try keyCondition()
+        return planner?.orderedRange(of: condition)
+    }
+
     private func accessPlanner(
         order: [IndexDescription.Field], limit: Int?, offset: Int
     ) throws(StoreError) -> AccessPlanner? {

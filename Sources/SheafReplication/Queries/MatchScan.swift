@@ -79,7 +79,7 @@ package struct VersionListing {
         }
     }
 
-    /// The collections whose documents all match, and have their versions in the tree.
+    /// The matching documents of collections in which they are one range of the tree.
     private var stored: [StoredVersions] = []
     private var listed: [Listed] = []
     /// The collections to visit.
@@ -87,14 +87,15 @@ package struct VersionListing {
 
     /// Begins the list of a snapshot.
     ///
-    /// If all documents may be read, those of a collection that all match need not be visited.
+    /// If all documents may be read, those that are one range of the tree need not be visited.
     package init(
         _ snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher, allAreReadable: Bool
     ) {
         var scanned: [String] = []
         for collection in matcher.collections {
-            if allAreReadable, snapshot.shadows.isEmpty, matcher.matchesAll(in: collection),
-                let versions = StoredVersions(snapshot, collection)
+            if allAreReadable, snapshot.shadows.isEmpty,
+                let range = matcher.orderedRange(of: collection, in: snapshot),
+                let versions = StoredVersions(snapshot, collection, range)
             {
                 stored.append(versions)
             } else {

@@ -1,26 +1,39 @@
 package import SheafBytes
 import SheafDocument
 package import SheafEngine
+package import SheafQuery
 import SheafStorage
 package import SheafSync
 
-/// The keys of the documents of a collection, and their addresses.
+/// Keys of documents of a collection, or of their index entries, and their addresses.
 struct CollectionKeys {
-    /// The key of a document without its id.
+    /// The bytes before the id in each key.
     let keyPrefix: [UInt8]
     /// The address of a document without its id.
     let prefix: [UInt8]
-    /// The range of the documents.
+    /// The range of the keys.
     let all: KeyRange
+    /// Whether bytes may follow the id in a key.
+    private let isOfIndex: Bool
 
-    init(_ number: UInt16, _ collection: String) {
-        keyPrefix = StoreKey.document(collection: number, id: []).bytes
+    /// Creates the keys of all documents, or those of a range.
+    init(_ number: UInt16, _ collection: String, _ range: OrderedRange? = nil) {
+        isOfIndex = range?.isOfIndex ?? false
+        all = range?.keys ?? StoreKey.documents(of: number)
+        keyPrefix =
+            isOfIndex ? all.lower : StoreKey.document(collection: number, id: []).bytes
         prefix = DocumentAddress(collection: collection, id: []).bytes
-        all = StoreKey.documents(of: number)
     }
 
     func address(ofKey key: UnsafeRawBufferPointer) -> [UInt8] {
-        prefix + key[StoreKey.documentPrefixLength...]
+        let rest = UnsafeRawBufferPointer(rebasing: key[keyPrefix.count...])
+        guard isOfIndex else { return prefix + rest }
+        return prefix + rest.prefix(Self.idLength(in: rest))
+    }
+
+    /// Returns the length of a complete id at the beginning of bytes; 0 without one.
+    private static func idLength(in bytes: UnsafeRawBufferPointer) -> Int {
+        SortKeyReader.readBeginning(bytes, descending: [false]).length
     }
 
     /// Returns the range of the keys whose addresses are in a range.
@@ -31,13 +44,19 @@ struct CollectionKeys {
 
     /// Returns the least key of a document whose address is not below a bound.
     private func key(ofBound bound: [UInt8]) -> [UInt8] {
-        if bound.starts(with: prefix) { return keyPrefix + bound.dropFirst(prefix.count) }
+        if bound.starts(with: prefix) {
+            let id = Array(bound.dropFirst(prefix.count))
+            let length = isOfIndex ? id.span.withUnsafeBytes { Self.idLength(in: $0) } : 0
+            guard length > 0, length < id.count else { return keyPrefix + id }
+            // The id precedes the bound, as does its entry, whatever follows the id there.
+            return KeyRange.prefix(keyPrefix + id.prefix(length)).upper ?? [.max]
+        }
         if bound.lexicographicallyPrecedes(prefix) { return all.lower }
         return all.upper ?? [.max]
     }
 }
 
-/// The versions of all documents of a collection, which the tree of the store has as weights.
+/// The versions of the documents in a range of keys, which the tree of the store has as weights.
 package struct StoredVersions: VersionSource {
     private let log: LogSnapshot
     private let documents: CollectionKeys
@@ -46,13 +65,15 @@ package struct StoredVersions: VersionSource {
     /// The range of the documents.
     var keys: KeyRange { documents.all }
 
-    /// Returns nil if the tree lacks versions of documents.
-    package init?(_ snapshot: DocumentSnapshot, _ collection: String) {
-        guard let number = snapshot.catalog.number(ofCollection: collection),
-            snapshot.hasVersions(ofCollection: number)
-        else { return nil }
+    /// Creates the versions of all documents of a collection, or of those in a range; nil if the
+    /// tree lacks some of them.
+    package init?(
+        _ snapshot: DocumentSnapshot, _ collection: String, _ range: OrderedRange? = nil
+    ) {
+        guard let number = snapshot.catalog.number(ofCollection: collection) else { return nil }
+        documents = CollectionKeys(number, collection, range)
+        guard snapshot.hasVersions(in: documents.all) else { return nil }
         log = snapshot.log
-        documents = CollectionKeys(number, collection)
     }
 
     package func total(in range: KeyRange) -> VersionTotal {

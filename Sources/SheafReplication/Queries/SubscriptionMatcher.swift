@@ -132,6 +132,14 @@ package final class SubscriptionMatcher {
         return terms.contains { $0.query.matchesAll }
     }
 
+    /// Returns the range of exactly the matching documents of a collection, if there is one.
+    func orderedRange(of collection: String, in snapshot: DocumentSnapshot) -> OrderedRange? {
+        guard !hasLimit(in: collection), let terms = plainTerms(of: collection), terms.count == 1
+        else { return nil }
+        // A scan reports the error of a query.
+        return try? run(terms[0].query, on: snapshot).orderedRange()
+    }
+
     /// Whether a query with LIMIT selects from a collection.
     func hasLimit(in collection: String) -> Bool {
         isRanked && ranked.contains(Array(collection.utf8))

@@ -11,13 +11,22 @@ package struct IndexChanges: Sendable {
         let key: Range<Int>
         /// The offset of the operation in the batch.
         let operation: Int
+        /// The weight of the key of the operation, if it has one.
+        let weight: UInt64?
+    }
+
+    /// An index entry that refers to an operation in the log.
+    struct PointerEntry {
+        let key: Range<Int>
+        let pointer: RecordPointer
+        let weight: UInt64?
     }
 
     /// The keys, concatenated.
     private(set) var bytes: [UInt8] = []
     /// The entries for operations of the batch, in the order of the operations.
     private(set) var toOperations: [OperationEntry] = []
-    private(set) var toPointers: [(key: Range<Int>, pointer: RecordPointer)] = []
+    private(set) var toPointers: [PointerEntry] = []
     private(set) var removed: [Range<Int>] = []
     private(set) var removedRanges: [KeyRange] = []
 
@@ -36,8 +45,10 @@ package struct IndexChanges: Sendable {
     }
 
     /// Adds an index entry for an operation that is already in the log.
-    package mutating func addEntry(_ key: [UInt8], to pointer: RecordPointer) throws(StorageError) {
-        toPointers.append((try add(key), pointer))
+    package mutating func addEntry(
+        _ key: [UInt8], to pointer: RecordPointer, weight: UInt64? = nil
+    ) throws(StorageError) {
+        toPointers.append(PointerEntry(key: try add(key), pointer: pointer, weight: weight))
     }
 
     /// Removes an index entry if it exists.
@@ -59,8 +70,11 @@ package struct IndexChanges: Sendable {
     }
 
     /// Adds an index entry for the operation at `offset` of the batch.
-    mutating func addEntry(_ key: [UInt8], toOperationAt offset: Int) throws(StorageError) {
-        toOperations.append(OperationEntry(key: try add(key), operation: offset))
+    mutating func addEntry(
+        _ key: [UInt8], toOperationAt offset: Int, weight: UInt64?
+    ) throws(StorageError) {
+        toOperations.append(
+            OperationEntry(key: try add(key), operation: offset, weight: weight))
     }
 
     /// Discards all changes.

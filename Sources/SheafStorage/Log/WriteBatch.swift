@@ -90,10 +90,11 @@ package struct WriteBatch: Sendable {
         weights.append((count - 1, weight))
     }
 
-    /// Adds an index entry that refers to the last operation.
+    /// Adds an index entry that refers to the last operation, and has the weight of its key.
     package mutating func addIndexEntries(_ key: [UInt8]) throws(StorageError) {
         precondition(count > 0, "An index entry refers to an operation.")
-        try indexChanges.addEntry(key, toOperationAt: lastOperation)
+        let weight = weights.last.flatMap { $0.operation == count - 1 ? $0.weight : nil }
+        try indexChanges.addEntry(key, toOperationAt: lastOperation, weight: weight)
     }
 
     /// Makes the batch equal to a new one, but keeps the memory.

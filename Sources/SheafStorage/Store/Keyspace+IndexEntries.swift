@@ -19,7 +19,9 @@ extension Keyspace {
     mutating func addIndexEntries(_ changes: IndexChanges) {
         guard !changes.toPointers.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
-            for (key, pointer) in changes.toPointers { tree.put(bytes.slice(key), pointer.value) }
+            for entry in changes.toPointers {
+                tree.put(bytes.slice(entry.key), entry.pointer.value(weight: entry.weight))
+            }
         }
     }
 
@@ -51,7 +53,8 @@ extension EngineState {
                 let entry = changes.toOperations[next]
                 let offset = Record.headerLength + entry.operation - operations.lowerBound
                 keyspace.tree.put(
-                    bytes.slice(entry.key), pointer(ofOperationAt: offset, in: record).value)
+                    bytes.slice(entry.key),
+                    pointer(ofOperationAt: offset, in: record).value(weight: entry.weight))
                 next += 1
             }
         }

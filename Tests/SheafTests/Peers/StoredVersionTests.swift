@@ -137,4 +137,30 @@ import Testing
         let sum = try listed("cars", newest).total(in: .all).sum
         #expect(try #require(StoredVersions(newest, "cars")).total(in: .all).sum == sum)
     }
+
+    @Test func `verification finds versions that are not those of the documents`() throws {
+        let store = try SceneStore(SimulatedVolume(seed: 6), LogStoreOptions())
+        try store.queries.documents.trackVersions()
+        try store.execute("CREATE INDEX a ON cars (n)")
+        try store.execute("INSERT INTO cars VALUES ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 2})")
+        let tree = store.engine.snapshot().tree
+        let ranges = [
+            (StoreKey.documents(of: 0), "another version of the document"),
+            (IndexChanges.all, "an index entry has another version of the document"),
+        ]
+        for (range, reason) in ranges {
+            var found: (key: [UInt8], pointer: RecordPointer, weight: UInt64)?
+            tree.forEach(in: range) { key, value in
+                found = RecordPointer(value).map { (Array(key), $0, value.weight ?? 0) }
+                return false
+            }
+            let entry = try #require(found)
+            store.engine.setWeights([(entry.key, entry.pointer, entry.weight + 1)])
+            let wrong = try #require(try DocumentVerifier.verify(store.engine.snapshot()))
+            #expect(wrong.findings.count == 1)
+            #expect(wrong.findings.first?.reason.contains(reason) == true)
+            store.engine.setWeights([entry])
+            #expect(try DocumentVerifier.verify(store.engine.snapshot())?.findings == [])
+        }
+    }
 }
