@@ -28,13 +28,24 @@ package final class ChildProcess: Sendable {
     /// The process ID.
     package let identifier: Int32
     private let pipe: Int32
+    /// The writing end of the standard input; nil if the child has that of this process.
+    private let input: Int32?
     private let output = Mutex(Output())
 
     /// Starts `program` with these arguments, after a search in `PATH`.
-    package init(_ program: String, _ arguments: [String]) throws(Refused) {
+    ///
+    /// With `hasInput`, its standard input is a pipe that `send` fills, and ends with this process.
+    package init(
+        _ program: String, _ arguments: [String], hasInput: Bool = false
+    ) throws(Refused) {
         var ends: [Int32] = [0, 0]
-        // Both ends close on exec: children of other threads must not inherit them.
+        var inputEnds: [Int32] = [-1, -1]
+        // All ends close on exec: children of other threads must not inherit them.
         guard Self.makePipe(&ends) else { throw Refused(program: program, code: errno) }
+        if hasInput, !Self.makePipe(&inputEnds) {
+            defer { for end in ends { _ = close(end) } }
+            throw Refused(program: program, code: errno)
+        }
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
         #else
@@ -43,17 +54,21 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        if hasInput { posix_spawn_file_actions_adddup2(&actions, inputEnds[0], 0) }
         var pointers = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
         var child = pid_t()
         let result = posix_spawnp(&child, program, &actions, nil, &pointers, environ)
         _ = close(ends[1])
+        if hasInput { _ = close(inputEnds[0]) }
         guard result == 0 else {
             _ = close(ends[0])
+            if hasInput { _ = close(inputEnds[1]) }
             throw Refused(program: program, code: result)
         }
         identifier = child
         pipe = ends[0]
+        input = hasInput ? inputEnds[1] : nil
     }
 
     deinit {
@@ -62,6 +77,16 @@ package final class ChildProcess: Sendable {
             _ = wait()
         }
         _ = close(pipe)
+        if let input { _ = close(input) }
+    }
+
+    /// Writes a line to the standard input of the process, unless it has ended.
+    ///
+    /// This process must ignore `SIGPIPE`.
+    package func send(_ line: String) {
+        guard let input else { return }
+        let bytes = Array((line + "\n").utf8)
+        _ = write(input, bytes, bytes.count)
     }
 
     /// Returns the complete lines printed since the last call, or nil after the end of output.
