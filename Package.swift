@@ -261,8 +261,8 @@ let package = Package(
         .executableTarget(
             name: "sheaf-network",
             dependencies: [
-                "Sheaf", "SheafNetwork", "SheafNetworkModel", "SheafStorage", "SheafSystem",
-                "SheafTestSupport",
+                "Sheaf", "SheafNetwork", "SheafNetworkModel", "SheafStatements", "SheafStorage",
+                "SheafStore", "SheafSync", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-network"),
         .testTarget(

@@ -28,10 +28,12 @@ enum NetworkCommand {
                 try await passFile(megabytes: Int(arguments.dropFirst().first ?? "") ?? 100)
             case "packets": try fuzz(packets: Int(arguments.dropFirst().first ?? "") ?? 100_000)
             case "idle": try idle(Int(arguments.dropFirst().first ?? "") ?? 50)
+            case "first-sync": try await syncFirst(Array(arguments.dropFirst()))
+            case "first-sync-peer": try await FirstSyncPeer.run(Array(arguments.dropFirst()))
             default:
                 print(
                     "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
-                        + "| idle PEERS | packets COUNT")
+                        + "| idle PEERS | packets COUNT | first-sync DOCUMENTS")
                 exit(2)
             }
         } catch {
@@ -45,6 +47,14 @@ enum NetworkCommand {
             databaseID: databaseID, keyPair: try .generate(), identity: .development())
         configuration.peers = peers
         return try TCPTransport(configuration)
+    }
+
+    private static func syncFirst(_ arguments: [String]) async throws {
+        guard var sync = FirstSync(arguments) else {
+            print(FirstSync.usage)
+            exit(2)
+        }
+        try await sync.run()
     }
 
     /// Passes damaged packets of multicast DNS to a peer that discovers others.
