@@ -208,14 +208,14 @@ struct ReconciliationTests {
         throws
     {
         var random = SeededRandom(seed: 9, "long sketches")
-        let many = (0..<300_000).map {
+        let many = (0..<1_200_000).map {
             DocumentVersion(id: [0x40] + bytes($0), version: random.next())
         }
         var responder = RangeResponder(VersionList(sorted: many))
         _ = try responder.answer(RangeQuestion([]))
         let all = RangeQuestion(Array(0..<16), sketch: 1)
         guard case .children? = try responder.answer(all).parts.first else {
-            Issue.record("a sketch of 300,000 documents")
+            Issue.record("a sketch of 1,200,000 documents")
             return
         }
         let sketched = try responder.answer(RangeQuestion([0, 1], sketch: 1))

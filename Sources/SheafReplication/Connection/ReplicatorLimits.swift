@@ -10,11 +10,15 @@ package struct ReplicatorLimits: Sendable {
     package var step = 256 << 20
 
     /// The same for documents that are sent completely, as in a first sync.
-    package var completeStep = 16 << 20
+    package var completeStep = 4 << 20
     /// Number of bytes of each further batch after such a split.
     ///
     /// These documents are visible as they arrive, and are not sent again after an interruption.
     package var furtherStep = 2 << 20
+    /// Number of bytes of such documents that the peer may not have written yet.
+    ///
+    /// A change in the meantime reaches the peer after them.
+    package var completeInFlight = 4 << 20
 
     /// Evaluation units per iteration of the replication thread, shared by all peers.
     package var evaluated = SyncLimits.evaluationUnitsPerTurn

@@ -17,7 +17,7 @@ extension Sender {
         (hasMore, isAwake) = (false, false)
         guard isStreaming || outgoing != nil, exchange.session.isOpen else { return }
         do throws(EngineError) {
-            while exchange.session.hasRoom() {
+            while hasRoom(context, on: &exchange) {
                 if outgoing != nil {
                     try sendPart(context, on: &exchange)
                     if outgoing != nil {
@@ -39,6 +39,15 @@ extension Sender {
         }
         exchange.session.sendSegment()
         recordSyncedIfIdle(context)
+    }
+
+    /// Whether the peer has room for the next part, or for commits.
+    private func hasRoom(
+        _ context: PeerContext, on exchange: inout DocumentExchange
+    ) -> Bool {
+        let isComplete = outgoing != nil && outgoing?.since == nil
+        let most = isComplete ? context.limits.completeInFlight : nil
+        return exchange.session.hasRoom(expandedInFlight: most)
     }
 
     /// Begins a batch or sends commits; returns false if none remain or the peers must reconcile.

@@ -120,8 +120,8 @@ extension SyncSession {
     package mutating func grant(_ length: Int) {
         guard isOpen, length > 0 else { return }
         receiver.unsentCredit += length
-        // Credit is sent in large amounts, not for each segment.
-        guard receiver.unsentCredit >= SyncLimits.credit / 4 else { return }
+        // Credit is not sent for each segment.
+        guard receiver.unsentCredit >= SyncLimits.creditStep else { return }
         send(.credit, SingleNumber.bytes(UInt64(receiver.unsentCredit)))
         receiver.granted += receiver.unsentCredit
         receiver.unsentCredit = 0
@@ -269,7 +269,7 @@ extension SyncSession {
 
     /// Returns credit within a long batch: one that exceeds the credit could not end otherwise.
     private mutating func releaseStagedCredit() {
-        guard !receiver.isHolding, receiver.unpaidLength > SyncLimits.credit / 2 else { return }
+        guard !receiver.isHolding, receiver.unpaidLength >= SyncLimits.creditStep else { return }
         grant(receiver.unpaidLength)
         receiver.unpaidLength = 0
     }

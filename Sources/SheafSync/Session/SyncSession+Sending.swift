@@ -31,18 +31,31 @@ extension SyncSession {
         var fragments: [[UInt8]] = []
         /// Number of bytes that may still be sent.
         var credit = SyncLimits.credit
-        /// Whether the host waits for `roomToSend`.
-        var isWaiting = false
+        /// The credit beyond which `roomToSend` is emitted; nil if the host does not wait for it.
+        var awaitedCredit: Int?
+        /// Number of bytes sent in segments, and of the documents and commits in them.
+        var sentLength = 0
+        var expandedLength = 0
     }
 
     /// Length in bytes at which a segment is sent.
     package static var segmentTarget: Int { 128 << 10 }
 
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
-    package mutating func hasRoom() -> Bool {
+    ///
+    /// With `most`, the segments for which the receiver has not returned credit have at most that
+    /// many bytes when expanded. This is estimated by the compression of all segments.
+    package mutating func hasRoom(expandedInFlight most: Int? = nil) -> Bool {
         guard isOpen else { return false }
-        let hasRoom = sender.fragments.isEmpty && sender.credit > SyncLimits.credit / 4
-        sender.isWaiting = !hasRoom
+        var needed = SyncLimits.credit / 4
+        if let most, sender.expandedLength > 0 {
+            let share = Double(sender.sentLength) / Double(sender.expandedLength)
+            // Below this, the receiver may not return any credit.
+            let inFlight = max(Int(Double(most) * share), 2 * SyncLimits.creditStep)
+            needed = max(needed, SyncLimits.credit - inFlight)
+        }
+        let hasRoom = sender.fragments.isEmpty && sender.credit > needed
+        sender.awaitedCredit = hasRoom ? nil : needed
         return hasRoom
     }
 
@@ -133,6 +146,8 @@ extension SyncSession {
         WireNameDictionary.write(sender.freshNames, into: &header)
         sender.freshNames = []
         let block = sender.segments.bytes(of: header.bytes + sender.raw.bytes)
+        sender.sentLength += block.count
+        sender.expandedLength += header.count + sender.raw.count
         sender.raw.removeAll()
         var rest = block[...]
         repeat {
@@ -309,8 +324,8 @@ extension SyncSession {
         else { throw .outOfOrder("a credit of \(length) bytes") }
         sender.credit += Int(length)
         sendFragments()
-        if sender.isWaiting, sender.fragments.isEmpty, sender.credit > SyncLimits.credit / 4 {
-            sender.isWaiting = false
+        if let awaited = sender.awaitedCredit, sender.fragments.isEmpty, sender.credit > awaited {
+            sender.awaitedCredit = nil
             emit(.roomToSend)
         }
     }

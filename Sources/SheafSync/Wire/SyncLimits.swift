@@ -57,6 +57,8 @@ package enum SyncLimits {
     package static let argumentsLength = 256 << 10
     /// Initial credit for segments, in bytes, and its maximum.
     package static let credit = 4 << 20
+    /// Number of bytes of credit that a receiver returns together, at least.
+    static let creditStep = 64 << 10
     /// Maximum number of documents in each wanted part.
     package static let wantedDocuments = 1 << 18
     /// Maximum number of documents named by one `refused`, and by all of one write job.
