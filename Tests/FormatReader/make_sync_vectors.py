@@ -201,11 +201,17 @@ def steps(output):
 
 
 def addresses(documents):
-    made, last = varint(len(documents)), None
+    made, last, known = varint(len(documents)), None, b""
     for collection, identity in documents:
-        made += b"\x01" if collection == last else b"\x00" + text(collection)
-        made += text(identity)
-        last = collection
+        shared = 0
+        if collection == last:
+            while shared < min(len(known), len(identity), 64) and known[shared] == identity[shared]:
+                shared += 1
+            made += bytes([1 + shared])
+        else:
+            made += b"\x00" + text(collection)
+        made += text(identity[shared:])
+        last, known = collection, identity
     return made
 
 
@@ -248,6 +254,13 @@ def requests(output):
         ("first", "Subscribe", "a first document without its collection",
          subscribe(cursor + varint(1) + b"\1" + text(b"a"))),
         ("id", "Want", "an id without bytes", varint(3) + b"\0" + addresses([(b"c", b"")])),
+        ("shared", "Want", "an id that begins with more bytes than the previous one has",
+         varint(3) + b"\0" + varint(2) + b"\0" + text(b"c") + text(b"abc") + b"\5" + text(b"d")),
+        ("shared-most", "Want", "an id that shares 65 bytes",
+         varint(3) + b"\0" + varint(2) + b"\0" + text(b"c") + text(b"a" * 70) + bytes([66]) + text(b"d")),
+        ("long-id", "Want", "an id that is too long with the bytes that it shares",
+         varint(3) + b"\0" + varint(2) + b"\0" + text(b"c") + text(b"a" * 64) + bytes([65])
+         + text(b"b" * 4_033)),
         ("end", "Want", "a count of documents above their number", varint(3) + b"\0" + varint(9)),
         ("kind", "Want", "an unknown frame", varint(3) + b"\6"),
         ("ranges", "Want", "more ranges than the limit", varint(3) + b"\5" + varint(128)),

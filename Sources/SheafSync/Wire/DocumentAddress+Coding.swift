@@ -27,17 +27,24 @@ extension DocumentAddress {
 }
 
 extension ByteWriter {
-    /// Writes the number of addresses, then the addresses.
+    /// Writes the number of addresses, then the addresses; a beginning of an id that is that of the
+    /// previous one is omitted.
     package mutating func write(_ addresses: [DocumentAddress]) {
         writeVarint(UInt64(addresses.count))
-        var collection: String?
+        var last: DocumentAddress?
         for address in addresses {
-            let isSame = address.isOf(collection)
-            write(UInt8(isSame ? 1 : 0))
-            if !isSame { writeText(address.collection) }
-            collection = address.collection
-            writeVarint(UInt64(address.id.count))
-            write(address.id)
+            var shared = 0
+            if let last, address.isOf(last.collection) {
+                let most = min(last.id.count, address.id.count, SyncLimits.sharedIDLength)
+                while shared < most, last.id[shared] == address.id[shared] { shared += 1 }
+                write(UInt8(1 + shared))
+            } else {
+                write(UInt8(0))
+                writeText(address.collection)
+            }
+            last = address
+            writeVarint(UInt64(address.id.count - shared))
+            write(Array(address.id[shared...]))
         }
     }
 }
@@ -51,18 +58,22 @@ extension ByteReader {
         for _ in 0..<count {
             let start = offset
             let collection: String
-            switch (try readUInt8(), addresses.last?.collection) {
+            var id: [UInt8] = []
+            switch (Int(try readUInt8()), addresses.last) {
             case (0, let last):
                 collection = try readText(limit: SyncLimits.collectionLength)
-                guard
-                    collection.utf8.count != last?.utf8.count
-                        || Array(collection.utf8) != last.map({ Array($0.utf8) })
-                else { throw .invalid("a repeated collection name", at: start) }
-            case (1, let last?): collection = last
-            case (1, nil): throw .invalid("a first document without a collection", at: start)
-            case (let byte, _): throw .unexpected(byte, at: start)
+                guard last?.isOf(collection) != true else {
+                    throw .invalid("a repeated collection name", at: start)
+                }
+            case (let byte, let last?):
+                guard byte - 1 <= min(last.id.count, SyncLimits.sharedIDLength) else {
+                    throw .unexpected(UInt8(byte), at: start)
+                }
+                collection = last.collection
+                id += last.id[..<(byte - 1)]
+            case (_, nil): throw .invalid("a first document without a collection", at: start)
             }
-            let id = Array(try readLengthPrefixed(limit: SyncLimits.idLength))
+            id += try readLengthPrefixed(limit: SyncLimits.idLength - id.count)
             guard !id.isEmpty else { throw .invalid("an empty id", at: start) }
             addresses.append(DocumentAddress(collection: collection, id: id))
         }
