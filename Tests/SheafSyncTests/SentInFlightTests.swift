@@ -49,7 +49,7 @@ struct SentInFlightTests {
         #expect(send(2_000_000, isCompressible: isCompressible) == 0)
     }
 
-    @Test mutating func `credit for some of them makes room for others`() {
+    @Test mutating func `returned credit makes room for more documents`() {
         _ = send(2_000_000, isCompressible: false)
         _ = peer.session.drainEffects()
         var writer = ByteWriter()
@@ -65,7 +65,7 @@ struct SentInFlightTests {
         #expect(3_100..<3_200 ~= count, "\(count)")
     }
 
-    @Test mutating func `the smallest limit leaves room until credit is returned`() {
+    @Test mutating func `with the smallest limit, enough is sent that credit returns`() {
         let count = send(1, isCompressible: false)
         #expect(count * 1_000 > 128 << 10)
         var writer = ByteWriter()

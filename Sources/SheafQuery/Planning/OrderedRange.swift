@@ -9,7 +9,8 @@ package struct OrderedRange: Sendable {
 }
 
 extension AccessPlanner {
-    /// Returns the only range of the documents that satisfy a condition, if there is one.
+    /// Returns the range of keys of exactly the documents that satisfy a condition; nil if there is
+    /// none.
     func orderedRange(of condition: Condition) -> OrderedRange? {
         for path in [scan(condition)] + candidates(for: condition)
         where path.isExact && path.isOrdered {

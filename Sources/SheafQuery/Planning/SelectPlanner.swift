@@ -122,7 +122,7 @@ final class SelectPlanner {
 
     // MARK: Access
 
-    /// Returns the only range of documents that the statement selects, if there is one.
+    /// Returns the range of keys of exactly the selected documents; nil if there is none.
     func orderedRange() throws(StoreError) -> OrderedRange? {
         try add(select.source)
         let planner = try accessPlanner(order: [AccessPlanner.idOrder], limit: nil, offset: 0)

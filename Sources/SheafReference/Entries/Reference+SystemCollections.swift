@@ -283,8 +283,9 @@ extension Reference {
                 `sending` and `last_update_received_time`. A store without a peer has no rows.
                 """,
                 """
-                `receiving` and `sending` are the progress of a long sync, and null otherwise: the \
-                number of `documents` so far, and of those `remaining`, estimated or null.
+                `receiving` and `sending` are null except in a long sync. Then `documents` is the \
+                number received or sent so far, and `remaining` the estimated number of those that \
+                follow, or null.
                 """,
             ],
             examples: [

@@ -15,9 +15,10 @@ package struct ReplicatorLimits: Sendable {
     ///
     /// These documents are visible as they arrive, and are not sent again after an interruption.
     package var furtherStep = 2 << 20
-    /// Number of bytes of such documents that the peer may not have written yet.
+    /// Maximum number of bytes of such documents sent and not yet written by the peer, before
+    /// compression.
     ///
-    /// A change in the meantime reaches the peer after them.
+    /// A newer commit reaches the peer only after these.
     package var completeInFlight = 4 << 20
 
     /// Evaluation units per iteration of the replication thread, shared by all peers.

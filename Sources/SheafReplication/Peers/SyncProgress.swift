@@ -13,18 +13,18 @@ public struct SyncProgress: Sendable, Hashable {
         self.remaining = remaining
     }
 
-    /// Counts documents.
+    /// Moves documents from the remaining ones to those that have arrived or been sent.
     mutating func advance(by count: Int) {
         documents += count
         remaining = remaining.map { max(0, $0 - count) }
     }
 
-    /// The number of remaining documents as it is sent to the peer: 0 if it is unknown.
+    /// The number of remaining documents as it is sent to the peer: 0 if unknown, else at least 1.
     var sentNumber: UInt64 { remaining.map { UInt64(max(1, $0)) } ?? 0 }
 }
 
 extension Value {
-    /// An object with the progress, as in system collections; null if there is none.
+    /// Returns the progress as an object of a system collection; null if there is none.
     package static func progress(_ progress: SyncProgress?) -> Value {
         guard let progress else { return .null }
         return .object([

@@ -79,7 +79,7 @@ package struct VersionListing {
         }
     }
 
-    /// The matching documents of collections in which they are one range of the tree.
+    /// The versions of collections whose matching documents are one range of keys.
     private var stored: [StoredVersions] = []
     private var listed: [Listed] = []
     /// The collections to visit.
@@ -87,7 +87,8 @@ package struct VersionListing {
 
     /// Begins the list of a snapshot.
     ///
-    /// If all documents may be read, those that are one range of the tree need not be visited.
+    /// If all documents may be read, a collection whose matching documents are one range of keys is
+    /// not visited.
     package init(
         _ snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher, allAreReadable: Bool
     ) {

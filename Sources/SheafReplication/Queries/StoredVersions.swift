@@ -62,7 +62,7 @@ package struct StoredVersions: VersionSource {
     private let documents: CollectionKeys
     /// The address of a document without its id.
     var prefix: [UInt8] { documents.prefix }
-    /// The range of the documents.
+    /// The range of the keys.
     var keys: KeyRange { documents.all }
 
     /// Creates the versions of all documents of a collection, or of those in a range; nil if the

@@ -62,8 +62,7 @@ struct Sender {
     var judging = Judging()
     /// A partially sent batch.
     var outgoing: Outgoing?
-    /// Ranges of addresses that the peer wants in addition to other documents, and the number of
-    /// these.
+    /// Ranges of addresses that the peer also wants, and the number of documents in them.
     var wantedRanges: (ranges: [KeyRange], count: Int) = ([], 0)
     /// Number of documents sent on the connection.
     var documentCount = 0

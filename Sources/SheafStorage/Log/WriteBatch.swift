@@ -90,7 +90,7 @@ package struct WriteBatch: Sendable {
         weights.append((count - 1, weight))
     }
 
-    /// Adds an index entry that refers to the last operation, and has the weight of its key.
+    /// Adds an index entry that refers to the last operation, with the weight of that key.
     package mutating func addIndexEntries(_ key: [UInt8]) throws(StorageError) {
         precondition(count > 0, "An index entry refers to an operation.")
         let weight = weights.last.flatMap { $0.operation == count - 1 ? $0.weight : nil }

@@ -33,7 +33,7 @@ extension SyncSession {
         var credit = SyncLimits.credit
         /// The credit beyond which `roomToSend` is emitted; nil if the host does not wait for it.
         var awaitedCredit: Int?
-        /// Number of bytes sent in segments, and of the documents and commits in them.
+        /// Number of bytes of the sent segments, compressed and before compression.
         var sentLength = 0
         var expandedLength = 0
     }
@@ -43,8 +43,8 @@ extension SyncSession {
 
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
     ///
-    /// With `most`, the segments for which the receiver has not returned credit have at most that
-    /// many bytes when expanded. This is estimated by the compression of all segments.
+    /// With `most`, there is none once the segments without returned credit expand to about that
+    /// many bytes, estimated from the average compression so far; 128 KiB are always allowed.
     package mutating func hasRoom(expandedInFlight most: Int? = nil) -> Bool {
         guard isOpen else { return false }
         var needed = SyncLimits.credit / 4

@@ -27,8 +27,9 @@ extension DocumentAddress {
 }
 
 extension ByteWriter {
-    /// Writes the number of addresses, then the addresses; a beginning of an id that is that of the
-    /// previous one is omitted.
+    /// Writes the number of addresses, then the addresses.
+    ///
+    /// The prefix that an id shares with the previous one is omitted.
     package mutating func write(_ addresses: [DocumentAddress]) {
         writeVarint(UInt64(addresses.count))
         var last: DocumentAddress?

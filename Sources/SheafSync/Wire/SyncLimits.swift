@@ -57,11 +57,11 @@ package enum SyncLimits {
     package static let argumentsLength = 256 << 10
     /// Initial credit for segments, in bytes, and its maximum.
     package static let credit = 4 << 20
-    /// Maximum number of bytes of an id that are omitted, since the previous id has them, too.
+    /// Maximum length of the omitted prefix that an id shares with the previous one.
     ///
     /// It bounds the memory for the addresses of a frame.
     static let sharedIDLength = 64
-    /// Number of bytes of credit that a receiver returns together, at least.
+    /// Minimum number of bytes of credit returned at a time.
     static let creditStep = 64 << 10
     /// Maximum number of documents in each wanted part.
     package static let wantedDocuments = 1 << 18

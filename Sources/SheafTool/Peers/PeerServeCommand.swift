@@ -25,14 +25,15 @@ extension Command {
             as with dql_restrict_subscriptions = false.
 
             Prints one line per event: listening, connected, disconnected, refused, unreachable,
-            discovery failed, and conflict if another peer has the same key; and each second the
-            number of documents received in a long sync. Warnings and errors of the store go to
-            standard error, such as the reasons of closed connections and clock differences. SIGINT
-            and SIGTERM close the store; the command ends within 2 seconds. Running statements of
-            'sheaf peer execute' then fail, and received documents that are not written yet are
-            sent again later. While the peer runs, it has the store locked; 'sheaf peer list',
-            'sheaf peer execute', 'sheaf sync status', 'sheaf explain-sync' and 'sheaf inspect'
-            connect to it through the socket PATH.peer, which only its owner can access.
+            discovery failed, conflict if another peer has the same key, and each second during a
+            long sync, receiving with the number of documents so far. Warnings and errors of the
+            store go to standard error, such as the reasons of closed connections and clock
+            differences. SIGINT and SIGTERM close the store; the command ends within 2 seconds.
+            Running statements of 'sheaf peer execute' then fail, and received documents that are
+            not written yet are sent again later. While the peer runs, it has the store locked;
+            'sheaf peer list', 'sheaf peer execute', 'sheaf sync status', 'sheaf explain-sync' and
+            'sheaf inspect' connect to it through the socket PATH.peer, which only its owner can
+            access.
 
             JSON keys: event, address, peer (a public key), reason; of the event receiving also
             documents (received so far) and remaining (estimated, or null).

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func `an index has the sums and the documents of a list`(_ number: Int) throws {
+    func `an index range has the same sums and documents as a list`(_ number: Int) throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("indexed versions, seed \(seed)")
         var random = SeededRandom(seed: seed, "indexed versions")
@@ -110,7 +110,9 @@ import Testing
         #expect(compared > 100, "seed \(seed)")
     }
 
-    @Test func `only conditions that select one range in the order of ids have one`() throws {
+    @Test func `only a condition that selects one range in the order of ids has an ordered range`()
+        throws
+    {
         let store = try SceneStore(SimulatedVolume(seed: 3), LogStoreOptions())
         try store.execute("INSERT INTO cars VALUES ({'_id': 1, 'n': 2, 'kind': 'x'})")
         try store.execute("CREATE INDEX c ON cars (n, kind)")

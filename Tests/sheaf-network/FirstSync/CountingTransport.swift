@@ -7,7 +7,7 @@ import Synchronization
 final class CountingTransport: PeerTransport {
     private let transport: TCPTransport
     private let tallies = (sent: FrameTally(), received: FrameTally())
-    /// The host of the transport, which does not retain it.
+    /// The counting host, retained here because the transport does not retain it.
     private let host = Mutex<Host?>(nil)
 
     init(_ transport: TCPTransport) {
@@ -25,7 +25,7 @@ final class CountingTransport: PeerTransport {
         host.withLock { $0 = nil }
     }
 
-    /// Bytes on the wire of the open connections, with TLS.
+    /// Bytes on the wire of the first open connection, with TLS.
     var traffic: NetworkTraffic {
         transport.connections.first { status in
             if case .connected = status.state { true } else { false }

@@ -42,7 +42,7 @@ extension FirstSync {
     /// Maximum number of documents that two peers compare to find some differences.
     private static let compared = 1_000_000
 
-    /// Measures what a comparison costs that finds some differences.
+    /// Measures the cost of a comparison that finds some differences.
     mutating func runDifferences() async throws {
         let compared = min(count, Self.compared)
         var stores = stores

@@ -40,8 +40,8 @@ extension FirstSync {
         figures.add("ms from the last kill to the end", Int(end - start) / 1_000_000)
         figures.add("kills during the sync", during, atLeast: 1)
         figures.add("documents in both stores", found["visible"], atLeast: count)
-        figures.add("documents received in vain by a kill", most, atMost: Self.repeatedDocuments)
-        figures.add("percent of the documents received in all", received * 100 / count)
+        figures.add("documents received again after a kill", most, atMost: Self.repeatedDocuments)
+        figures.add("documents received in total, in percent", received * 100 / count)
     }
 
     /// Waits for a random time after the connection, or until the next part of the documents came.

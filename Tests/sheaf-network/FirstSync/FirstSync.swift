@@ -23,7 +23,7 @@ struct FirstSync {
     var scenes = Scene.allCases
     var seed = UInt64.random(in: 0..<1_000_000_000)
     private var path: String?
-    /// Removed at the end of the run; nil if the caller has named a directory.
+    /// The directory of the stores, unless the caller names one; removed at the end of the run.
     private let temporary = TemporaryDirectory()
     /// The bytes of all documents in a first sync that nothing interrupted; nil before it.
     ///
