@@ -205,7 +205,7 @@ def addresses(documents):
     for collection, identity in documents:
         shared = 0
         if collection == last:
-            while shared < min(len(known), len(identity), 64) and known[shared] == identity[shared]:
+            while shared < min(len(known), len(identity) - 1, 64) and known[shared] == identity[shared]:
                 shared += 1
             made += bytes([1 + shared])
         else:

@@ -20,9 +20,25 @@ extension DocumentEngine {
         }
         try onStorage { () throws(StorageError) in _ = try store.flush() }
         try addVersions(in: StoreKey.documents, catalog)
+        // Commits of other tasks may leave out entries in the meantime: the next round adds these.
+        var rounds = 0
+        while rounds < Self.maximumRounds, try addIndexVersions() { rounds += 1 }
+    }
+
+    /// Maximum number of rounds in which index entries get hashes.
+    private static let maximumRounds = 4
+
+    /// Adds the hashes of documents to the entries of all indexes; returns whether some have none.
+    private func addIndexVersions() throws(EngineError) -> Bool {
+        try onStorage { () throws(StorageError) in _ = try store.flush() }
+        let catalog = state.withLock { $0.catalog }
         let snapshot = DocumentSnapshot(store.snapshot(), catalog)
-        guard snapshot.hasUsableIndexes else { return }
-        for index in catalog.indexes.values.joined() { addVersions(to: index, in: snapshot) }
+        guard snapshot.hasUsableIndexes else { return false }
+        let lacking = catalog.indexes.values.joined().filter {
+            !snapshot.hasVersions(in: $0.entries(in: .complete))
+        }
+        for index in lacking { addVersions(to: index, in: snapshot) }
+        return !lacking.isEmpty
     }
 
     /// Adds the hashes of documents to the complete entries of an index.

@@ -17,6 +17,7 @@ extension Receiver {
         guard var matcher = context.subscriptions.matcher else { return }
         // A restart can occur within a batch.
         discardStaged()
+        progress = nil
         let snapshot = context.shown(context.snapshot)
         // The filter precedes the queries: an error on a document that the peer may not read would
         // end the connection.
@@ -75,7 +76,8 @@ extension Receiver {
         for commit in step.commits {
             guard let remaining = commit.remaining else { continue }
             progress = progress ?? SyncProgress(of: nil)
-            progress?.remaining = remaining == 0 ? nil : Int(clamping: remaining)
+            // No store has more documents; sums of larger numbers would overflow.
+            progress?.remaining = remaining == 0 ? nil : Int(min(remaining, 1 << 48))
             progress?.advance(by: commit.documents.count)
         }
     }

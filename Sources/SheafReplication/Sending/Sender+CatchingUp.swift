@@ -43,7 +43,8 @@ extension Sender {
             complete: complete,
             isRepeated: !isBehind && sent == snapshot.log.commit,
             rankings: step.advance?.rankings,
-            progress: context.isLimited ? nil : SyncProgress(of: keys.count))
+            // Some of the changes may be in collections that the peer does not receive.
+            progress: context.isLimited ? nil : SyncProgress(of: nil))
         complete = []
         isBehind = false
         judging = Judging()

@@ -38,7 +38,7 @@ extension Sender {
             rest.documents = .matches(ranges, from: key)
         }
         let isDone = rest.isDone()
-        rest.progress?.advance(by: documentCount - known)
+        if !context.isLimited { rest.progress?.advance(by: documentCount - known) }
         if context.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
             guard isDone || limited.partLength >= context.limits.part else {
@@ -47,7 +47,8 @@ extension Sender {
             }
             exchange.session.beginCommit(
                 number, stamp: nil, isCut: isCut, remaining: remaining)
-            addLimitedPart(on: &exchange)
+            // The estimate, too, must not depend on the end of an iteration.
+            rest.progress?.advance(by: addLimitedPart(on: &exchange))
         }
         exchange.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
@@ -68,13 +69,15 @@ extension Sender {
         }
     }
 
-    /// Adds the documents of a full part for a peer with limited rights.
-    private mutating func addLimitedPart(on exchange: inout DocumentExchange) {
-        for document in limited.removePart() {
+    /// Adds the documents of a full part for a peer with limited rights; returns their number.
+    private mutating func addLimitedPart(on exchange: inout DocumentExchange) -> Int {
+        let documents = limited.removePart()
+        for document in documents {
             exchange.add(
                 document.collection, id: document.id[...], document.form, document.bytes,
                 document.unproven)
         }
+        return documents.count
     }
 
     /// Whether the documents already sent become a batch of their own.

@@ -36,7 +36,7 @@ extension ByteWriter {
         for address in addresses {
             var shared = 0
             if let last, address.isOf(last.collection) {
-                let most = min(last.id.count, address.id.count, SyncLimits.sharedIDLength)
+                let most = min(last.id.count, address.id.count - 1, SyncLimits.sharedIDLength)
                 while shared < most, last.id[shared] == address.id[shared] { shared += 1 }
                 write(UInt8(1 + shared))
             } else {
@@ -74,8 +74,9 @@ extension ByteReader {
                 id += last.id[..<(byte - 1)]
             case (_, nil): throw .invalid("a first document without a collection", at: start)
             }
-            id += try readLengthPrefixed(limit: SyncLimits.idLength - id.count)
-            guard !id.isEmpty else { throw .invalid("an empty id", at: start) }
+            let rest = try readLengthPrefixed(limit: SyncLimits.idLength - id.count)
+            guard !rest.isEmpty else { throw .invalid("an id without bytes of its own", at: start) }
+            id += rest
             addresses.append(DocumentAddress(collection: collection, id: id))
         }
         return addresses

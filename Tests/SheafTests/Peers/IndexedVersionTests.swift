@@ -127,6 +127,19 @@ import Testing
         ] {
             #expect(try range(condition, store) == nil, "\(condition)")
         }
+        // An index may be in the order of the ids because the id is one of its fields.
+        for definition in ["(n, _id)", "(_id, n)", "(kind, _id, n)", "(n, _id DESC)"] {
+            let other = try SceneStore(SimulatedVolume(seed: 4), LogStoreOptions())
+            try other.execute("INSERT INTO cars VALUES ({'_id': 1, 'n': 2, 'kind': 'x'})")
+            try other.execute(DQL(verbatim: "CREATE INDEX e ON cars \(definition)"))
+            for condition in [
+                " WHERE n = 2", " WHERE n = 2 AND _id > 'zzzzzzzzzzzzzzzzzz'", " WHERE _id = 1",
+                " WHERE kind = 'x' AND _id = 1", " WHERE n = 2 AND starts_with(_id, 'p')",
+            ] {
+                let found = try range(condition, other)
+                #expect(found?.isOfIndex != true, "\(definition)\(condition)")
+            }
+        }
         // A value that is too long for its entry is not compared by the index.
         let long = String(repeating: "k", count: 2_000)
         try store.execute(
