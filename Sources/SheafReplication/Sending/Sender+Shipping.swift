@@ -47,8 +47,9 @@ extension Sender {
             }
             exchange.session.beginCommit(
                 number, stamp: nil, isCut: isCut, remaining: remaining)
+            let count = addLimitedPart(on: &exchange)
             // The estimate, too, must not depend on the end of an iteration.
-            rest.progress?.advance(by: addLimitedPart(on: &exchange))
+            rest.progress?.advance(by: count)
         }
         exchange.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
