@@ -218,13 +218,18 @@ struct ReconciliationTests {
             Issue.record("a sketch of 1,200,000 documents")
             return
         }
-        let sketched = try responder.answer(RangeQuestion([0, 1], sketch: 1))
+        let half = RangeQuestion(Array(0..<100), sketch: 1)
+        let sketched = try responder.answer(half)
         guard case .sketch? = sketched.parts.first else {
-            Issue.record("no sketch of a few documents")
+            Issue.record("no sketch of 625,000 documents")
             return
         }
         #expect(try responder.addresses(of: [many[3].version, 1]) == [many[3].id])
         #expect(throws: WireError.self) { try responder.addresses(of: [many[3].version]) }
+        guard case .children? = try responder.answer(half).parts.first else {
+            Issue.record("two sketches of 1,250,000 documents together")
+            return
+        }
     }
 
     private func bytes(_ number: Int) -> [UInt8] {

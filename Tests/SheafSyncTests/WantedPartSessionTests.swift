@@ -79,6 +79,20 @@ struct WantedPartSessionTests {
         #expect(!peer.session.isOpen)
     }
 
+    @Test(arguments: [4_096, 4_097])
+    mutating func `more wanted ranges than the limit end the connection`(_ count: Int) throws {
+        try beginComparing()
+        let ranges = (0..<count).map { number in
+            let bound = [UInt8(number >> 8), UInt8(number & 0xFF)]
+            return KeyRange(from: bound, to: bound + [1])
+        }
+        for first in stride(from: 0, to: count, by: 127) {
+            let part = Array(ranges[first..<min(first + 127, count)])
+            _ = peer.receive(.want, Want(generation: 1, .ranges(part)).bytes)
+        }
+        #expect(peer.session.isOpen == (count == SyncLimits.wantedRanges))
+    }
+
     // MARK: The side that wants documents
 
     /// Makes this side find ten differing documents, with at most four in one message.

@@ -27,14 +27,13 @@ extension Sender {
         switch outgoing.documents {
         case .keys(let keys, let next):
             let end = try send(
-                keys, from: next, of: outgoing, context, on: &exchange, &rest.length,
-                &rest.newestDocument)
+                keys, from: next, of: outgoing, context, on: &exchange,
+                &rest.length, &rest.newestDocument)
             rest.documents = .keys(keys, next: end)
         case .matches(var ranges, var key):
             try sendMatches(
                 &ranges, from: &key, of: outgoing.snapshot, context, on: &exchange,
-                &rest.length,
-                &rest.newestDocument)
+                &rest.length, &rest.newestDocument)
             rest.documents = .matches(ranges, from: key)
         }
         let isDone = rest.isDone()

@@ -15,7 +15,7 @@ package struct RangeResponder: Sendable {
     /// Limits of a response: its length in bytes, and its number of open ranges.
     private static let answerLength = SyncLimits.frameLength / 2
     private static let openRanges = SyncLimits.answeredRanges / 4
-    /// Maximum number of documents in a sketch, each of which is visited.
+    /// Maximum number of documents in the sketches of a reconciliation, each of which is visited.
     static let sketchedCount = 1 << 20
 
     private let list: VersionList
@@ -25,6 +25,8 @@ package struct RangeResponder: Sendable {
     private var lastRanges: [KeyRange]?
     /// The ranges of the last sketch.
     private var sketched: [KeyRange] = []
+    /// Number of documents that sketches may still have.
+    private var sketchable = sketchedCount
 
     package init(_ list: VersionList) {
         self.list = list
@@ -47,10 +49,12 @@ package struct RangeResponder: Sendable {
             throw .outOfOrder("a request for range \(wrong) of \(lastRanges.count)")
         }
         let ranges = question.ranges.map { lastRanges[$0] }
-        if let third = question.third,
-            ranges.reduce(0, { $0 + list.total(in: $1).count }) <= Self.sketchedCount
-        {
-            return sketch(ranges, third)
+        if let third = question.third {
+            let count = ranges.reduce(0) { $0 + list.total(in: $1).count }
+            if count <= sketchable {
+                sketchable -= count
+                return sketch(ranges, third)
+            }
         }
         let most = max(Self.fanout, Self.children / max(ranges.count, 1))
         var parts: [RangeAnswer.Part] = []

@@ -33,9 +33,19 @@ extension SyncSession {
         var credit = SyncLimits.credit
         /// The credit beyond which `roomToSend` is emitted; nil if the host does not wait for it.
         var awaitedCredit: Int?
-        /// Number of bytes of the sent segments, compressed and before compression.
-        var sentLength = 0
-        var expandedLength = 0
+        /// Number of bytes of the latest segments, compressed and before compression.
+        ///
+        /// Both are halved in time, so that documents of another kind soon change their relation.
+        private(set) var sentLength = 0
+        private(set) var expandedLength = 0
+
+        mutating func recordSent(_ length: Int, expanded: Int) {
+            if expandedLength > SyncLimits.credit {
+                (sentLength, expandedLength) = (sentLength / 2, expandedLength / 2)
+            }
+            sentLength += length
+            expandedLength += expanded
+        }
     }
 
     /// Length in bytes at which a segment is sent.
@@ -44,7 +54,7 @@ extension SyncSession {
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
     ///
     /// With `most`, there is none once the segments without returned credit expand to about that
-    /// many bytes, estimated from the average compression so far; 128 KiB are always allowed.
+    /// many bytes, estimated from the compression of the latest ones; 128 KiB are always allowed.
     package mutating func hasRoom(expandedInFlight most: Int? = nil) -> Bool {
         guard isOpen else { return false }
         var needed = SyncLimits.credit / 4
@@ -146,8 +156,7 @@ extension SyncSession {
         WireNameDictionary.write(sender.freshNames, into: &header)
         sender.freshNames = []
         let block = sender.segments.bytes(of: header.bytes + sender.raw.bytes)
-        sender.sentLength += block.count
-        sender.expandedLength += header.count + sender.raw.count
+        sender.recordSent(block.count, expanded: header.count + sender.raw.count)
         sender.raw.removeAll()
         var rest = block[...]
         repeat {

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafReplication
 import SheafStorage
+import SheafSync
 import SheafTestSupport
 import Testing
 
@@ -185,6 +186,30 @@ import Testing
         #expect(received.map(\.documents) == received.map(\.documents).sorted())
         #expect(received.allSatisfy { $0.documents + ($0.remaining ?? 0) == Self.count })
         #expect(try #require(received.last?.remaining) <= 20)
+    }
+
+    /// Replaces all batches that the second peer receives by one that claims to precede more.
+    private func forge(_ wire: UInt64, _ scene: DocumentScene, remaining: UInt64) {
+        var segments = ShippedSegmentWriter()
+        scene.forge(wire, to: 1) { frame in
+            guard frame.type == .segment else { return frame }
+            var commits = CommitWriter()
+            for _ in 0..<3 {
+                commits.begin(9, stamp: nil, isCut: true, remaining: remaining)
+                commits.end(isContinued: false)
+            }
+            return Frame(.segment, [1, 0] + segments.bytes(of: [0] + commits.bytes))
+        }
+    }
+
+    @Test(arguments: [1 << 20, UInt64(Int.max), .max])
+    func `an estimate of a peer is shown up to a bound`(_ remaining: UInt64) throws {
+        let scene = try scene()
+        let wire = try scene.connect(0, 1)
+        forge(wire, scene, remaining: remaining)
+        try scene.run()
+        let shown = try #require(progress(scene)[1].0)
+        #expect(shown.documents == 0 && shown.remaining == Int(min(remaining, 1 << 48)))
     }
 
     @Test func `without a count the number of received documents is shown`() throws {

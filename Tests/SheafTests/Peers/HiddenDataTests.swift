@@ -25,7 +25,11 @@ import Testing
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("attack, seed \(seed)")
         let attack = try HiddenDataAttack(seed: seed)
-        let found = try attack.run(subscriptions: 150)
+        var found = try attack.run(subscriptions: 150)
+        // With some seeds, the first of them hardly ask for files.
+        for _ in 0..<20 where found == nil && attack.proofCount <= 5 {
+            found = try attack.run(subscriptions: 50)
+        }
         #expect(found == nil, "seed \(seed)")
         #expect(attack.frameCount > 300)
         #expect(attack.acceptedCount > 75 && attack.proofCount > 5)
