@@ -10,16 +10,16 @@ package struct ReplicatorLimits: Sendable {
     package var step = 256 << 20
 
     /// The same for documents that are sent completely, as in a first sync.
-    package var completeStep = 4 << 20
+    package var completeStep = 1 << 20
     /// Number of bytes of each further batch after such a split.
     ///
     /// These documents are visible as they arrive, and are not sent again after an interruption.
-    package var furtherStep = 2 << 20
+    package var furtherStep = 512 << 10
     /// Maximum number of bytes of such documents sent and not yet written by the peer, before
     /// compression.
     ///
     /// A newer commit reaches the peer only after these.
-    package var completeInFlight = 4 << 20
+    package var completeInFlight = 1 << 20
 
     /// Evaluation units per iteration of the replication thread, shared by all peers.
     package var evaluated = SyncLimits.evaluationUnitsPerTurn
