@@ -122,7 +122,10 @@ import Testing
     @Test func `a peer that resubscribes during long batches eventually receives everything`()
         throws
     {
-        let scene = try DocumentScene(2)
+        var limits = ReplicatorLimits()
+        // All documents are one batch, visible when it is complete.
+        limits.completeStep = limits.step
+        let scene = try DocumentScene(2, limits)
         var random = SeededRandom(seed: 7, "long steps")
         for number in Int64(0)..<60 {
             try scene.execute(
