@@ -108,10 +108,9 @@ package struct VersionListing {
 
     /// The list of all documents added, and of those that need not be visited.
     var list: VersionList {
-        let sources: [(prefix: [UInt8], source: any VersionSource)] =
-            stored.map { ($0.prefix, $0) } + listed.map { ($0.prefix, $0.versions) }
-        return VersionList(
-            sources.sorted { $0.prefix.lexicographicallyPrecedes($1.prefix) }.map(\.source))
+        var sources: [VersionList.Source] = stored.map { ($0.prefix, $0) }
+        sources += listed.map { ($0.prefix, $0.versions) }
+        return VersionList(sources)
     }
 
     /// The newest operation of a document that need not be visited.

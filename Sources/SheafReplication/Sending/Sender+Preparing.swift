@@ -207,18 +207,35 @@ extension Sender {
 extension Outgoing.Documents {
     /// Creates the matching documents in ranges of addresses.
     fileprivate init(
-        _ ranges: [KeyRange], of collections: [String], in snapshot: DocumentSnapshot
+        _ named: [KeyRange], of collections: [String], in snapshot: DocumentSnapshot
     ) {
+        // A peer may name ranges in any order.
+        let ranges = KeyRange.union(named)
         var found: [MatchRange] = []
         for collection in collections {
             guard let number = snapshot.catalog.number(ofCollection: collection) else { continue }
             let keys = CollectionKeys(number, collection)
-            for range in ranges {
+            for range in ranges[Self.first(of: ranges, endingAfter: keys.prefix)...] {
                 let keys = keys.range(ofAddresses: range)
-                if !keys.isEmpty { found.append(MatchRange(collection: collection, keys: keys)) }
+                guard !keys.isEmpty else { break }
+                found.append(MatchRange(collection: collection, keys: keys))
             }
         }
         self = .matches(found[...], from: nil)
+    }
+
+    /// Returns the index of the first of ascending ranges that ends after a bound.
+    private static func first(of ranges: [KeyRange], endingAfter bound: [UInt8]) -> Int {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upper.map({ bound.lexicographicallyPrecedes($0) }) ?? true {
+                high = middle
+            } else {
+                low = middle + 1
+            }
+        }
+        return low
     }
 
     /// Creates a list of named documents without duplicates.

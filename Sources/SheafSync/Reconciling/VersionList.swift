@@ -43,16 +43,20 @@ package protocol VersionSource: Sendable {
 
 /// The versions of all documents that match a subscription, from one or more sources.
 package struct VersionList: Sendable {
-    /// The sources, whose addresses do not overlap, in order.
-    private var sources: [any VersionSource]
+    /// A source, and a bound that no address in it precedes and all of the next source follow.
+    package typealias Source = (start: [UInt8], versions: any VersionSource)
 
-    package init(_ sources: [any VersionSource] = []) {
-        self.sources = sources
+    /// The sources, whose addresses do not overlap, in order.
+    private let sources: [Source]
+
+    /// Creates a list from sources in any order.
+    package init(_ sources: [Source] = []) {
+        self.sources = sources.sorted { $0.start.lexicographicallyPrecedes($1.start) }
     }
 
     /// Creates a list from documents in ascending order of address, without duplicates.
     package init(sorted documents: [DocumentVersion]) {
-        self.init([ListedVersions(documents)])
+        self.init([([], ListedVersions(documents))])
     }
 
     /// The number of addresses, and the sum; synchronized peers have the same sum.
@@ -60,12 +64,30 @@ package struct VersionList: Sendable {
 
     package var isEmpty: Bool { total.count == 0 }
 
-    func total(in range: KeyRange) -> VersionTotal {
-        sources.reduce(VersionTotal()) { $0 + $1.total(in: range) }
+    package func total(in range: KeyRange) -> VersionTotal {
+        sources(of: range).reduce(VersionTotal()) { $0 + $1.versions.total(in: range) }
     }
 
-    func forEach(in range: KeyRange, _ body: (DocumentVersion) -> Void) {
-        for source in sources { source.forEach(in: range, body) }
+    /// Returns the sources that may have documents of a range, of possibly very many sources.
+    private func sources(of range: KeyRange) -> ArraySlice<Source> {
+        // The source before the first one that begins after the lower bound may contain it.
+        let first = max(index { !range.lower.lexicographicallyPrecedes($0) } - 1, 0)
+        let end = range.upper.map { upper in index { $0.lexicographicallyPrecedes(upper) } }
+        return sources[first..<max(first, end ?? sources.count)]
+    }
+
+    /// Returns the number of the leading sources whose starts satisfy a condition.
+    private func index(while isBefore: ([UInt8]) -> Bool) -> Int {
+        var (low, high) = (0, sources.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(sources[middle].start) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    package func forEach(in range: KeyRange, _ body: (DocumentVersion) -> Void) {
+        for source in sources(of: range) { source.versions.forEach(in: range, body) }
     }
 
     func documents(in range: KeyRange) -> [DocumentVersion] {
@@ -74,11 +96,11 @@ package struct VersionList: Sendable {
         return documents
     }
 
-    func address(_ number: Int, in range: KeyRange) -> [UInt8]? {
+    package func address(_ number: Int, in range: KeyRange) -> [UInt8]? {
         var number = number
-        for source in sources {
-            let count = source.total(in: range).count
-            if number < count { return source.address(number, in: range) }
+        for source in sources(of: range) {
+            let count = source.versions.total(in: range).count
+            if number < count { return source.versions.address(number, in: range) }
             number -= count
         }
         return nil
