@@ -59,6 +59,18 @@ def segments(output):
     output.bytes("segments.segments", made)
     for number, raw in enumerate(raws, 1):
         output.text(f"segments.raw{number}", raw)
+    output.begin("segments-dropped", "a segment after the history was dropped, and one that repeats it")
+    again = bytes([0x08]) + struct.pack("<H", len(last)) + bytes([len(last) << 4]) + last
+    parts = [(first, blocks[0]), (last, bytes([len(last) << 4]) + last), (last + last, again)]
+    output.bytes("segments-dropped.segments", b"".join(
+        text(varint(len(raw)) + block) for raw, block in parts))
+    output.lines.append("segments-dropped.dropped = 2")
+    for number, (raw, _) in enumerate(parts, 1):
+        output.text(f"segments-dropped.raw{number}", raw)
+    output.begin("segments-refused", "a segment that repeats one before the history was dropped")
+    output.bytes("segments-refused.refusedSegments", b"".join(
+        text(varint(len(raw)) + block) for raw, block in zip(raws, blocks)))
+    output.lines.append("segments-refused.dropped = 2")
 
 
 def text(data):

@@ -112,9 +112,10 @@ extension MeshSimulation {
 
     private func record(_ bytes: [UInt8]) {
         report.bytes += bytes.count
-        // Pings and pongs do not count as data.
+        // Frames that idle connections send do not count as data.
         let type = bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil
-        if type != .ping, type != .pong { report.frames += 1 }
+        let isIdle = type == .ping || type == .pong || type == .historyDropped
+        if !isIdle { report.frames += 1 }
         if peers.last?.isStranger ?? false { recorded.record(bytes) }
     }
 

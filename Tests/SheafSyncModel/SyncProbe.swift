@@ -37,7 +37,7 @@ package enum SyncProbe {
             case .askProof, .proven: return rewritten(rest, try TokenAddress(decoding: rest).bytes)
             case .presence: return rewritten(rest, try PresenceMessage(decoding: rest).bytes)
             case .credit: return try readSession(rest)
-            case .restart, .announceOnly, .ping, .pong, .presenceAcknowledged:
+            case .restart, .announceOnly, .ping, .pong, .presenceAcknowledged, .historyDropped:
                 return try readCommits(rest)
             }
         }

@@ -15,7 +15,9 @@ struct FuzzerSeedTests {
             types.formUnion(entry.2.split(separator: ", ").compactMap { UInt8($0) })
         }
         // The bodies of these types are empty or one number.
-        let short: [FrameType] = [.credit, .ping, .pong, .announceOnly, .presenceAcknowledged]
+        let short: [FrameType] = [
+            .credit, .ping, .pong, .announceOnly, .presenceAcknowledged, .historyDropped,
+        ]
         #expect(types.isDisjoint(with: short.map(\.rawValue)))
         #expect(types.union(short.map(\.rawValue)) == Set(FrameType.allCases.map(\.rawValue)))
     }

@@ -4,10 +4,11 @@ import SheafSync
 
 /// A session that has received a hello; the test writes all frames of its peer.
 struct OpenSession {
-    var session = SyncSession(hello(1), at: 0)
+    var session: SyncSession
     private var other = FrameWriter()
 
-    init() {
+    init(_ versions: ClosedRange<UInt64> = Hello.supportedVersions) {
+        session = SyncSession(Self.hello(1, versions), at: 0)
         _ = session.drainEffects()
         _ = receive(.hello, Self.hello(2).bytes)
     }
@@ -19,10 +20,12 @@ struct OpenSession {
         return session.drainEffects()
     }
 
-    private static func hello(_ number: UInt8) -> Hello {
+    static func hello(
+        _ number: UInt8, _ versions: ClosedRange<UInt64> = Hello.supportedVersions
+    ) -> Hello {
         let database = Hello.DatabaseID(low: 1, high: 2)
         return Hello(
-            database: database, peerKey: Array(repeating: number, count: 32),
+            versions: versions, database: database, peerKey: Array(repeating: number, count: 32),
             site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
             isServer: false, name: "")
     }

@@ -39,21 +39,32 @@ struct SyncVectorTests {
         }
     }
 
+    /// Returns the raw bytes of consecutive segments.
+    private func expanded(_ name: String, _ bytes: [UInt8]) throws -> [[UInt8]] {
+        let dropped = vectors.has("\(name).dropped") ? try vectors.number("\(name).dropped") : 0
+        var segments = ShippedSegmentReader()
+        var raws: [[UInt8]] = []
+        try bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            while reader.remaining > 0 {
+                if raws.count + 1 == Int(dropped) { segments.dropHistory() }
+                raws.append(try segments.raw(of: try reader.readLengthPrefixed(limit: 1_024)))
+            }
+        }
+        return raws
+    }
+
     @Test func `segments are expanded with the preceding segments as dictionary`() throws {
         try vectors.forEach("segments") { name, bytes in
-            var segments = ShippedSegmentReader()
-            var number = 0
-            try bytes.withUnsafeBytes { bytes in
-                var reader = ByteReader(bytes)
-                while reader.remaining > 0 {
-                    number += 1
-                    let segment = try reader.readLengthPrefixed(limit: 1_024)
-                    let raw = try segments.raw(of: segment)
-                    let expected = try vectors.bytes("\(name).raw\(number)")
-                    #expect(raw == expected)
-                }
+            let raws = try expanded(name, bytes)
+            for (number, raw) in raws.enumerated() {
+                let expected = try vectors.bytes("\(name).raw\(number + 1)")
+                #expect(raw == expected)
             }
-            #expect(!vectors.has("\(name).raw\(number + 1)"))
+            #expect(!vectors.has("\(name).raw\(raws.count + 1)"))
+        }
+        try vectors.forEach("refusedSegments") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try expanded(name, bytes) }
         }
     }
 

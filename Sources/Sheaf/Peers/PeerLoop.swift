@@ -164,7 +164,7 @@ final class PeerLoop: Sendable {
             }
             let now = Clock.system.monotonicNanoseconds()
             for event in work.events { handle(event, replicator, &connections, at: now) }
-            if work.hasPublished { replicator.processPublished() }
+            if work.hasPublished { replicator.processPublished(at: now) }
             replicator.tick(at: now)
             if work.isStopping { replicator.stop() }
             perform(replicator, &connections)
@@ -216,7 +216,7 @@ final class PeerLoop: Sendable {
         case .addressesChanged: publishAddresses(of: replicator)
         case .request(let answer):
             // The caller may have committed before; the answer must include that commit.
-            replicator.processPublished()
+            replicator.processPublished(at: now)
             answer(replicator)
         }
         perform(replicator, &connections)

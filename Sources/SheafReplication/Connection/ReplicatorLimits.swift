@@ -34,6 +34,9 @@ package struct ReplicatorLimits: Sendable {
     package var limitedChanges = 1 << 16
     package var limitedChangeBytes = 16 << 20
 
+    /// The supported versions of the protocol.
+    package var versions = Hello.supportedVersions
+
     /// Maximum number of attachment bytes kept for each peer with limited rights.
     package var receivedAttachments = 1 << 30
 

@@ -20,6 +20,7 @@ extension Replicator {
     ) {
         guard connection.sender != nil, connection.session.isOpen else { return }
         var failure: EngineError?
+        connection.session.advance(to: now)
         do throws(EngineError) {
             let context = context(of: connection)
             try connection.sender?.run { (sender) throws(EngineError) in

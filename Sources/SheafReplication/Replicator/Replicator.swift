@@ -146,7 +146,7 @@ package final class Replicator {
     ) {
         let site = queries.documents.siteReport(through: news.snapshot.log.commit)
         let hello = Hello(
-            database: identity.database, peerKey: identity.peerKey, site: site.site,
+            versions: limits.versions, database: identity.database, peerKey: identity.peerKey, site: site.site,
             log: log, nonce: random(),
             wallMilliseconds: queries.options.clock.wallMilliseconds(),
             pauses: site.pauses,
@@ -223,7 +223,11 @@ package final class Replicator {
     }
 
     /// Processes commits that have become visible to readers.
-    package func processPublished() {
+    ///
+    /// Without a time it is that of the last event.
+    package func processPublished(at time: UInt64? = nil) {
+        now = time ?? now
+        transfer.now = now
         news.update(queries.documents)
         unfinishedWrites.removeDurable(through: news.snapshot.log.commit)
         transfer.snapshot = news.snapshot

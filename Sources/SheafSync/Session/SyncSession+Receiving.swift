@@ -20,6 +20,8 @@ extension SyncSession {
         var segments = ShippedSegmentReader()
         /// Fragments of a segment whose end was not received.
         var fragments: [UInt8] = []
+        /// Whether the last fragment is not the end of its segment.
+        var isWithinSegment = false
         /// Names that the peer has numbered.
         var names = NameTable()
         /// The commit of the partially received batch.
@@ -290,6 +292,7 @@ extension SyncSession {
                     limit: UInt64(SyncLimits.segmentLength + 64)))
         }
         receiver.fragments += block
+        receiver.isWithinSegment = flag == 1
         return (generation, flag == 0)
     }
 

@@ -20,6 +20,8 @@ extension SyncSession {
         /// Whether the host is sending a wanted part.
         var isSendingPart = false
         var segments = ShippedSegmentWriter()
+        /// The time at which the last part of a segment was sent.
+        var segmentSentAt: UInt64 = 0
         /// Encoded commits of the next segment.
         var raw = CommitWriter()
         /// A commit that was begun and has no documents yet.
@@ -179,6 +181,7 @@ extension SyncSession {
             send(.segment, sender.fragments[count])
             count += 1
         }
+        if count > 0 { sender.segmentSentAt = now }
         sender.fragments.removeFirst(count)
     }
 

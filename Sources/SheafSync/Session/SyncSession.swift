@@ -91,8 +91,10 @@ package struct SyncSession: Sendable {
     package private(set) var isEndedRemotely = false
     /// The hello of the peer.
     package internal(set) var remote: Hello?
+    /// The negotiated version of the protocol; 0 before the hello of the peer.
+    package private(set) var version: UInt64 = 0
 
-    private var reader = FrameReader()
+    var reader = FrameReader()
     private var writer = FrameWriter()
     private var effects: [Effect] = []
     /// Number of effects already returned.
@@ -103,6 +105,8 @@ package struct SyncSession: Sendable {
     var fetching = Fetching()
     var presence = Presence()
 
+    /// The time of the last event.
+    private(set) var now: UInt64
     private let startedAt: UInt64
     /// Time at which an incomplete frame began.
     private var frameBegunAt: UInt64?
@@ -113,7 +117,7 @@ package struct SyncSession: Sendable {
     package init(_ hello: Hello, expecting key: [UInt8]? = nil, at now: UInt64) {
         self.hello = hello
         expectedKey = key
-        (startedAt, lastReceipt) = (now, now)
+        (self.now, startedAt, lastReceipt) = (now, now, now)
         send(.hello, hello.bytes)
     }
 
@@ -140,6 +144,9 @@ package struct SyncSession: Sendable {
 
     // MARK: Inputs
 
+    /// Sets the time before an event that has none.
+    package mutating func advance(to now: UInt64) { self.now = now }
+
     /// Buffers received bytes, and handles all complete frames.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         append(bytes, at: now)
@@ -149,6 +156,7 @@ package struct SyncSession: Sendable {
     /// Buffers received bytes for `processFrame()`.
     package mutating func append(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         guard phase != .ended, !bytes.isEmpty else { return }
+        self.now = now
         (lastReceipt, isPinging) = (now, false)
         reader.append(bytes)
     }
@@ -174,6 +182,7 @@ package struct SyncSession: Sendable {
 
     /// Sends a ping if one is due; ends the session after a timeout.
     package mutating func tick(at now: UInt64) {
+        self.now = now
         guard phase != .ended, let deadline, deadline <= now else { return }
         if phase == .greeting, startedAt + SyncLimits.greetingNanoseconds <= now {
             return end(CloseMessage(.timedOut, "handshake timeout: no hello received"))
@@ -187,7 +196,9 @@ package struct SyncSession: Sendable {
         if phase == .open, !isPinging, lastReceipt + SyncLimits.quietNanoseconds <= now {
             isPinging = true
             send(.ping, [])
+            reader.releaseBuffer()
         }
+        dropHistoryIfDue()
     }
 
     /// Time of the next timeout or ping.
@@ -199,6 +210,7 @@ package struct SyncSession: Sendable {
             deadlines.append(lastReceipt + SyncLimits.quietNanoseconds)
         }
         if let frameBegunAt { deadlines.append(frameBegunAt + SyncLimits.frameNanoseconds) }
+        if let historyDeadline { deadlines.append(historyDeadline) }
         return deadlines.min()
     }
 
@@ -267,6 +279,7 @@ package struct SyncSession: Sendable {
         case .credit: try handleCredit(try frame.read(SingleNumber.decode))
         case .answer: try handleAnswer(frame)
         case .segment: try handleSegment(frame)
+        case .historyDropped: try handleHistoryDropped(frame)
         case .announce: try handleAnnounce(try frame.read(Announce.init(decoding:)))
         case .announceOnly: try handleAnnounceOnly(try frame.read(SingleNumber.decode))
         case .quarantine:
@@ -292,7 +305,7 @@ package struct SyncSession: Sendable {
     }
 
     private mutating func greet(_ other: Hello) throws(WireError) {
-        guard hello.version(with: other) != nil else {
+        guard let version = hello.version(with: other) else {
             return end(
                 CloseMessage(
                     .version, "this peer supports protocol versions \(hello.versions)"))
@@ -307,7 +320,7 @@ package struct SyncSession: Sendable {
             return end(
                 CloseMessage(.refused, "the key in the hello differs from that of the connection"))
         }
-        remote = other
+        (remote, self.version) = (other, version)
         phase = .open
         reader.limit = SyncLimits.frameLength
         emit(.greeted(other))

@@ -28,6 +28,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case askProof = 25
     case proven = 26
     case pauses = 27
+    case historyDropped = 28
     case presence = 30
     case presenceAcknowledged = 31
 }
@@ -105,6 +106,12 @@ package struct FrameReader: Sendable {
             start = 0
         }
         buffer.append(contentsOf: bytes)
+    }
+
+    /// Releases the memory of the buffer, if no bytes are buffered.
+    package mutating func releaseBuffer() {
+        guard waitingLength == 0 else { return }
+        (buffer, start) = ([], 0)
     }
 
     /// Returns the next frame, or nil until it is complete.

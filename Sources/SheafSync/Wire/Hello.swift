@@ -27,7 +27,9 @@ package struct Hello: Equatable, Sendable {
     /// Name of the device, for people.
     package let name: String
 
-    package static let supportedVersions: ClosedRange<UInt64> = 3...3
+    package static let supportedVersions: ClosedRange<UInt64> = 3...4
+    /// The first version in which a peer can drop the history of segments.
+    package static let historyVersion: UInt64 = 4
     package static let peerKeyLength = 32
     package static let maximumNameLength = 256
 

@@ -6,6 +6,12 @@ package struct ShippedSegmentWriter: Sendable {
 
     package init() {}
 
+    /// Whether there are earlier segments to which the next one can refer.
+    package var hasHistory: Bool { !history.isEmpty }
+
+    /// Drops the history: the next segment refers to nothing before it.
+    package mutating func dropHistory() { history = [] }
+
     /// Returns a length and a compressed block (`format-spec/sync.md`, table 5).
     package mutating func bytes(of raw: [UInt8]) -> [UInt8] {
         let block = raw.span.withUnsafeBytes { raw in
@@ -24,6 +30,9 @@ package struct ShippedSegmentReader: Sendable {
     private var history: [UInt8] = []
 
     package init() {}
+
+    /// Drops the history, as the writer has done.
+    package mutating func dropHistory() { history = [] }
 
     /// Decompresses the next segment; each one needs its predecessors.
     package mutating func raw(of bytes: UnsafeRawBufferPointer) throws(Malformed) -> [UInt8] {

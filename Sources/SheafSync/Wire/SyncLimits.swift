@@ -93,6 +93,8 @@ package enum SyncLimits {
     package static let greetingNanoseconds: UInt64 = 10_000_000_000
     /// Timeout of an incomplete frame.
     package static let frameNanoseconds: UInt64 = 30_000_000_000
+    /// Time without segments after which their history is dropped.
+    package static let historyNanoseconds: UInt64 = 30_000_000_000
     /// Idle time after which a peer sends a ping, and after which it closes the connection.
     package static let quietNanoseconds: UInt64 = 30_000_000_000
     package static let idleNanoseconds: UInt64 = 90_000_000_000

@@ -105,7 +105,7 @@ final class FileScene {
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
-    /// Number of sent messages, without pings and pongs.
+    /// Number of sent messages, without those that idle connections send.
     private(set) var messageCount = 0
     private static let firstHostilePeer = 100
     /// All sent messages, by the numbers of the connection and the sender.
@@ -268,7 +268,7 @@ final class FileScene {
             switch bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil {
             case .part: node.sentParts += 1
             case .subscribe: node.subscriptionCount += 1
-            case .ping, .pong: messageCount -= 1
+            case .ping, .pong, .historyDropped: messageCount -= 1
             default: break
             }
             send([bytes], on: wire, from: number)
