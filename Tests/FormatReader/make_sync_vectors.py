@@ -246,6 +246,10 @@ def requests(output):
     output.bytes("subscribe-anew.subscribe", subscribe())
     output.lines += ["subscribe-anew.generation = 3", "subscribe-anew.commit = 77"]
     output.text("subscribe-anew.query", b"SELECT * FROM cars WHERE color = :c")
+    output.begin("subscribe-all", "the query of all documents of all collections")
+    output.bytes("subscribe-all.subscribe", subscribe(queries=[(b"*", b"")]))
+    output.lines += ["subscribe-all.generation = 3", "subscribe-all.commit = 77"]
+    output.text("subscribe-all.query", b"*")
     output.begin("subscribe-part", "queries whose rest follows in the next frame")
     output.bytes("subscribe-part.subscribe", subscribe(b"", flag=b"\1", end=b""))
     output.lines += ["subscribe-part.generation = 3"]

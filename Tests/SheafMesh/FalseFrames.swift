@@ -113,7 +113,7 @@ enum FalseFrames {
         let texts = [
             "SELECT * FROM secrets", "SELECT * FROM papers", "SELECT * FROM cars",
             "SELECT * FROM drafts", "SELECT * FROM groups WHERE n % 0 = 1", "SELECT",
-            "SELECT * FROM secrets WHERE text LIKE '%_%_%a%_%_%'",
+            "SELECT * FROM secrets WHERE text LIKE '%_%_%a%_%_%'", "*",
         ]
         let queries = (0..<random.below(4)).map { _ in
             SubscribedQuery(text: texts[random.below(texts.count)], arguments: [])

@@ -109,6 +109,7 @@ package final class HiddenDataAttack {
         }
         var texts = (0...random.below(2)).map { _ in subscriptions.text() }
         if random.chance(1, in: 4) { texts.append("SELECT * FROM cars") }
+        if random.chance(1, in: 6) { texts.append("*") }
         let plan = HiddenDataAttacker.Plan(
             texts: texts, ids: try guessedIDs(), token: token, file: file, seed: random.next(),
             hasCursor: random.chance(1, in: 5), writes: random.chance(1, in: 4),

@@ -80,7 +80,9 @@ struct HiddenDataAttacker {
         session.fetch(AttachmentPart(id: plan.file, .hashes, 0))
         if plan.lies { session.requestProof(of: try tokenOfHiddenDocument()) }
         let arguments = try Insertion.initial(RandomSubscription.arguments, NameTable())
-        let queries = plan.texts.map { SubscribedQuery(text: $0, arguments: arguments) }
+        let queries = plan.texts.map {
+            SubscribedQuery(text: $0, arguments: $0 == "*" ? [] : arguments)
+        }
         let cursor = plan.hasCursor ? Cursor(log: .init(low: 5, high: 5), commit: 3) : nil
         session.subscribe(
             Subscribe(

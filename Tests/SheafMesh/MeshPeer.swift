@@ -57,6 +57,8 @@ final class MeshPeer {
     init(
         _ number: Int, seed: UInt64, _ member: MeshPlan.Member, _ limits: ReplicatorLimits
     ) throws {
+        var limits = limits
+        if member.isOlder { limits.versions = 3...3 }
         self.limits = limits
         self.number = number
         (rights, isStranger) = (member.rights, member.isStranger)
@@ -119,11 +121,7 @@ final class MeshPeer {
     /// Replaces the subscriptions.
     func subscribe(_ texts: [String]) throws {
         subscriptions = texts
-        try replicator.subscribe(
-            texts.map { text in
-                try SubscriptionQuery(
-                    try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries)
-            })
+        try replicator.subscribe(texts.map { try SubscriptionQuery($0, queries) })
     }
 
     // MARK: The clock
@@ -188,10 +186,7 @@ final class MeshPeer {
 
     /// Returns all matching documents, with field names spelled out.
     func contents(matching texts: [String]) throws -> [DocumentAddress: [UInt8]] {
-        let queries = try texts.map { text in
-            try SubscriptionQuery(
-                try self.queries.statement(DQL(verbatim: text)), ArgumentValues(), self.queries)
-        }
+        let queries = try texts.map { try SubscriptionQuery($0, self.queries) }
         return try documents.snapshot().spelledContents(
             matching: SubscriptionMatcher(queries, self.queries))
     }

@@ -14,6 +14,10 @@ struct MeshPlan {
         var rights: PeerRights?
         /// Whether the frames of the peer are mangled.
         var isStranger = false
+        /// Whether the peer has version 3 of the protocol.
+        var isOlder = false
+        /// Whether the peer sometimes subscribes to all collections.
+        var subscribesToAll = false
     }
 
     private(set) var members: [Member] = []
@@ -53,6 +57,12 @@ struct MeshPlan {
         // A peer with rights may fetch only files that a document references, and no document does.
         if !sharesFiles, random.chance(3, in: 4) { limitSome(&random) }
         if random.chance(1, in: 3) { addStranger(&random) }
+        var versions = SeededRandom(seed: seed, "versions")
+        let isMixed = versions.chance(1, in: 2)
+        for number in members.indices {
+            members[number].isOlder = isMixed && versions.chance(1, in: 2)
+            members[number].subscribesToAll = versions.chance(1, in: 2)
+        }
     }
 
     private mutating func addMember(_ random: inout SeededRandom) {

@@ -109,7 +109,7 @@ extension MeshSimulation {
     }
 
     private func resubscribe(_ peer: MeshPeer) throws {
-        try peer.subscribe(drawSubscriptions())
+        try peer.subscribe(drawSubscriptions(of: peer))
         try perform(peer)
     }
 

@@ -109,7 +109,7 @@ package final class MeshSimulation {
 
     private func live() throws {
         for peer in peers {
-            try peer.subscribe(drawSubscriptions())
+            try peer.subscribe(drawSubscriptions(of: peer))
             agenda.add(.act(peer: peer.number), at: delay(2_000))
             agenda.add(.tick(peer: peer.number), at: Self.second)
             if fileRandom != nil, !peer.isStranger {
@@ -124,7 +124,7 @@ package final class MeshSimulation {
         try setClocks()
         try fetchMissing()
         for peer in peers {
-            try peer.subscribe(Self.everything)
+            try peer.subscribe(everything(of: peer))
             try perform(peer)
         }
         try run(until: now + 60 * Self.second)
@@ -156,8 +156,13 @@ package final class MeshSimulation {
         "SELECT * FROM secrets", "SELECT * FROM drafts", "SELECT * FROM titles",
     ]
 
-    func drawSubscriptions() -> [String] {
-        if plan.staysSubscribed { return Self.everything }
+    /// Returns subscriptions to everything; a peer of an older version needs the names.
+    private func everything(of peer: MeshPeer) -> [String] {
+        Self.everything + (plan.members[peer.number].subscribesToAll ? ["*"] : [])
+    }
+
+    func drawSubscriptions(of peer: MeshPeer) -> [String] {
+        if plan.staysSubscribed { return everything(of: peer) }
         // All peers subscribe to all groups, so that each transaction becomes visible atomically.
         let cars = [
             "SELECT * FROM cars", "SELECT * FROM cars WHERE color = 'red'",
@@ -168,6 +173,7 @@ package final class MeshSimulation {
         let others = ["papers", "secrets", "drafts", "graffiti", "titles"]
         for name in others where random.chance(1, in: 2) { texts.append("SELECT * FROM \(name)") }
         for _ in 0..<random.below(3) { texts.append(cars[random.below(cars.count)]) }
+        if plan.members[peer.number].subscribesToAll, random.chance(1, in: 2) { texts.append("*") }
         return texts
     }
 

@@ -71,10 +71,7 @@ final class PairedSimulation {
         }
 
         func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
-            try texts.map { text in
-                try SubscriptionQuery(
-                    try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries)
-            }
+            try texts.map { try SubscriptionQuery($0, queries) }
         }
     }
 

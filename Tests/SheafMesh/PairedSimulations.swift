@@ -66,7 +66,8 @@ package final class PairedSimulations {
     }
 
     package func run(actions: Int) throws {
-        let all = ["SELECT * FROM cars", "SELECT * FROM boats", "SELECT * FROM notes"]
+        let named = ["SELECT * FROM cars", "SELECT * FROM boats", "SELECT * FROM notes"]
+        let all = random.chance(1, in: 2) ? ["*"] : named
         for simulation in simulations {
             for number in [0, 2] {
                 try simulation.nodes[number].replicator.subscribe(
@@ -360,7 +361,8 @@ package final class PairedSimulations {
     }
 
     private func resubscribe() throws {
-        let texts = (0...random.below(3)).map { _ in subscriptions.text() }
+        var texts = (0...random.below(3)).map { _ in subscriptions.text() }
+        if random.chance(1, in: 6) { texts.append("*") }
         log.append("subscribes to \(texts)")
         try each { simulation in
             let node = simulation.nodes[1]

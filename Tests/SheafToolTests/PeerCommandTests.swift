@@ -8,6 +8,29 @@ import Testing
 @Suite struct PeerCommandTests {
     private let cars = ["--subscribe", "SELECT * FROM cars"]
 
+    @Test func `a peer can subscribe to all collections`() throws {
+        let scene = PeerScene()
+        let ann = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        let address = try ann.address()
+        for name in ["cars", "boats"] {
+            try ann.execute("INSERT INTO \(name) DOCUMENTS ({'_id': '\(name)'})")
+        }
+        _ = try scene.key("ben.key")
+        let once = try ToolRun(
+            [
+                "peer", "connect", scene.path("ben"), "--database", "scene", "--key",
+                scene.path("ben.key"), "--connect", address, "--subscribe-all", "--until-synced",
+                "--timeout", "180",
+            ])
+        #expect(once.status == 0, "\(once.errors)")
+        for name in ["cars", "boats"] {
+            let rows = try ToolRun(
+                ["query", scene.path("ben"), "SELECT _id FROM \(name)", "--mode=jsonl"])
+            #expect(rows.text == "{\"_id\":\"\(name)\"}\n")
+        }
+        #expect(try ann.stop() == 0)
+    }
+
     @Test func `a peer that cannot run reports why`() throws {
         let scene = PeerScene()
         let key = try scene.key("k")

@@ -114,7 +114,22 @@ public final class PeerSync: Sendable {
     public func registerSubscription(
         _ query: DQL, _ arguments: QueryArguments = QueryArguments()
     ) throws -> SyncSubscription {
-        let checked = try check(query, arguments)
+        try register(try check(query, arguments))
+    }
+
+    /// Subscribes to all documents of all collections, also of those that do not exist yet.
+    ///
+    ///     let all = try peer.sync.registerSubscriptionToAllCollections()
+    ///
+    /// Other peers send the documents that the rights of this peer let it read. The text of the
+    /// subscription is `*`. An older peer, which has no such subscription, sends the collections
+    /// that this peer or one of its subscriptions already has, and those that it subscribes to.
+    @discardableResult
+    public func registerSubscriptionToAllCollections() throws -> SyncSubscription {
+        try register(.allCollections)
+    }
+
+    private func register(_ checked: SubscriptionQuery) throws -> SyncSubscription {
         let subscription: SyncSubscription? = try state.withLock { state in
             guard !state.isShutDown else { return nil }
             try state.tally.add(checked)

@@ -143,7 +143,9 @@ struct DocumentExchange {
         receivedNames.update(
             from: step.names, to: context.queries.documents.newestCatalog.names)
         for commit in step.commits {
-            for document in commit.documents {
+            // A subscription to all collections also brings documents of those that are not shared.
+            for document in commit.documents
+            where context.access.scopes.isShared(document.collection) {
                 do throws(Malformed) {
                     try translate(document, context, into: &buffer)
                 } catch {

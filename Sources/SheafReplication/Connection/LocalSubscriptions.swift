@@ -21,8 +21,21 @@ struct LocalSubscriptions {
     var epoch: UInt64 = 0
     /// Number of epoch increments caused by evictions.
     var evictionCount: UInt64 = 0
-    /// Replication cursors with the epochs of their validity, by peer key.
-    var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
+    /// Replication cursors, by peer key.
+    var cursors: [[UInt8]: KnownCursor] = [:]
+    /// Number of collections in the catalog at the last check of subscriptions at older peers.
+    var checkedCollections = 0
+
+    /// Whether all documents of all collections are subscribed to.
+    var selectsAllCollections: Bool { queries.contains(where: \.selectsAllCollections) }
+}
+
+/// A replication cursor at a remote peer, and the subscription for which it is valid.
+struct KnownCursor {
+    let cursor: Cursor
+    let epoch: UInt64
+    /// The hash of the collections named to an older peer; nil if the queries were sent unchanged.
+    let named: UInt64?
 }
 
 /// A subscription of this peer that the rate limiter delays.

@@ -15,7 +15,8 @@ extension DocumentSnapshot {
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
         allAreReadable: Bool
     ) throws(EngineError) -> VersionList {
-        var listing = VersionListing(self, matcher, allAreReadable: allAreReadable)
+        var listing = VersionListing(
+            self, matcher, of: matcher.collections(in: self), allAreReadable: allAreReadable)
         var scan = MatchScan(self, listing.scanned)
         let ranked = try known(rankings, matcher)
         try scan.run(matcher, ranked) { (key, document, collection) throws(EngineError) in
@@ -35,7 +36,7 @@ extension DocumentSnapshot {
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
-        var scan = MatchScan(self, matcher.collections)
+        var scan = MatchScan(self, matcher.collections(in: self))
         try scan.run(matcher, try known(rankings, matcher)) { key, _, _ in keys.append(key) }
         return keys
     }

@@ -90,13 +90,13 @@ package struct VersionListing {
     /// If all documents may be read, a collection whose matching documents are one range of keys is
     /// not visited.
     package init(
-        _ snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher, allAreReadable: Bool
+        _ snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher, of collections: [String],
+        allAreReadable: Bool
     ) {
         var scanned: [String] = []
-        for collection in matcher.collections {
+        for collection in collections {
             if allAreReadable, snapshot.shadows.isEmpty,
-                let range = matcher.orderedRange(of: collection, in: snapshot),
-                let versions = StoredVersions(snapshot, collection, range)
+                let versions = matcher.storedVersions(of: collection, in: snapshot)
             {
                 stored.append(versions)
             } else {

@@ -32,14 +32,15 @@ struct RankingScan {
         guard matcher.isRanked else { return }
         while number < matcher.subscribed.count {
             let query = matcher.subscribed[number]
-            if let limit = query.limit {
+            if let limit = query.limit, let collection = query.collection {
                 let (wide, isTooWide) = limit.multipliedReportingOverflow(by: factor)
                 let ranking = try matcher.ranking(
                     of: query, number, in: snapshot, limit: isTooWide ? .max : wide, filter, &walk)
                 let floor = ranking.isFull ? ranking.rows.last : nil
                 rankings.terms.append(
                     SubscriptionRankings.Term(
-                        query: query, number: number, ranking: ranking, floor: floor))
+                        query: query, collection: collection, number: number, ranking: ranking,
+                        floor: floor))
             }
             number += 1
         }
@@ -79,7 +80,7 @@ struct RankingAdvance {
         _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) {
         while index < rankings.terms.count {
-            let collection = rankings.terms[index].query.collection
+            let collection = rankings.terms[index].collection
             if let number = snapshot.catalog.number(ofCollection: collection) {
                 try advance(matcher, filter, number)
             }

@@ -19,7 +19,7 @@ package final class SubscriptionMatcher {
 
         init(_ query: SubscriptionQuery) {
             self.query = query
-            weight = 1 + query.statement.text.utf8.count / 16
+            weight = 1 + query.text.utf8.count / 16
         }
     }
 
@@ -67,8 +67,10 @@ package final class SubscriptionMatcher {
     private let terms: [Term]
     /// The terms without LIMIT, by the UTF-8 bytes of their collections.
     private var plain: [[UInt8]: [Term]] = [:]
-    /// The collections of the queries, without duplicates.
-    let collections: [String]
+    /// The query of all collections, if there is one; it is the only one then.
+    private let all: [Term]?
+    /// The named collections, without duplicates.
+    private let named: [String]
     private let names: Set<[UInt8]>
 
     package convenience init(_ queries: [SubscriptionQuery], _ engine: QueryEngine) {
@@ -106,22 +108,38 @@ package final class SubscriptionMatcher {
         self.subscribed = subscribed
         self.queries = engine
         terms = subscribed.map(Term.init)
-        var (collections, names): ([String], Set<[UInt8]>) = ([], [])
+        all = subscribed.contains(where: \.selectsAllCollections) ? terms : nil
+        var (named, names): ([String], Set<[UInt8]>) = ([], [])
         var ranked: Set<[UInt8]> = []
         for term in terms {
-            let name = Array(term.query.collection.utf8)
-            if names.insert(name).inserted { collections.append(term.query.collection) }
+            guard let collection = term.query.collection else { continue }
+            let name = Array(collection.utf8)
+            if names.insert(name).inserted { named.append(collection) }
             if term.query.limit == nil {
                 plain[name, default: []].append(term)
             } else {
                 ranked.insert(name)
             }
         }
-        (self.collections, self.names) = (collections, names)
+        (self.named, self.names) = (named, names)
         (self.ranked, isRanked) = (ranked, !ranked.isEmpty)
     }
 
-    func selects(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
+    /// Whether a query selects from a collection.
+    func selects(for collection: String) -> Bool {
+        guard all == nil else { return !collection.isReservedCollection }
+        return names.contains(Array(collection.utf8))
+    }
+
+    /// Returns the collections from which the queries select, without duplicates.
+    ///
+    /// Those of a query of all collections are in the order of their names: their numbers depend on
+    /// collections that the peer may not read.
+    func collections(in snapshot: DocumentSnapshot) -> [String] {
+        guard all != nil else { return named }
+        return snapshot.catalog.collections.filter { !$0.isReservedCollection }
+            .sorted { UTF8Order.compare($0, $1) < 0 }
+    }
 
     /// Whether a query without LIMIT selects from a collection.
     func selectsWithoutLimit(for collection: String) -> Bool { plainTerms(of: collection) != nil }
@@ -132,12 +150,17 @@ package final class SubscriptionMatcher {
         return terms.contains { $0.query.matchesAll }
     }
 
-    /// Returns the range of exactly the matching documents of a collection, if there is one.
-    func orderedRange(of collection: String, in snapshot: DocumentSnapshot) -> OrderedRange? {
-        guard !hasLimit(in: collection), let terms = plainTerms(of: collection), terms.count == 1
-        else { return nil }
+    /// Returns the versions of exactly the matching documents of a collection, if these are one
+    /// range of keys.
+    func storedVersions(
+        of collection: String, in snapshot: DocumentSnapshot
+    ) -> StoredVersions? {
+        guard all == nil else { return StoredVersions(snapshot, collection) }
         // A scan reports the error of a query.
-        return try? run(terms[0].query, on: snapshot).orderedRange()
+        guard !hasLimit(in: collection), let terms = plainTerms(of: collection), terms.count == 1,
+            let range = try? run(terms[0].query, on: snapshot)?.orderedRange()
+        else { return nil }
+        return StoredVersions(snapshot, collection, range)
     }
 
     /// Whether a query with LIMIT selects from a collection.
@@ -146,6 +169,7 @@ package final class SubscriptionMatcher {
     }
 
     private func plainTerms(of collection: String) -> [Term]? {
+        if let all { return collection.isReservedCollection ? nil : all }
         if UTF8Order.compare(collection, last.collection) != 0 {
             last = (collection, plain[Array(collection.utf8)])
         }
@@ -214,8 +238,8 @@ package final class SubscriptionMatcher {
         _ term: Term, _ nameCount: Int, _ transaction: DocumentTransaction?
     ) throws(StoreError) -> IncrementalViewDefinition? {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
-        let run = queries.subscriptionRun(
-            term.query.statement, term.query.arguments, in: transaction, meter)
+        guard let statement = term.query.statement else { return nil }
+        let run = queries.subscriptionRun(statement, term.query.arguments, in: transaction, meter)
         guard case .select(let watched, _) = try run.observedChanges() else { return nil }
         term.watched = watched
         return watched
@@ -311,8 +335,10 @@ package final class SubscriptionMatcher {
     }
 
     /// Returns an untimed run on a snapshot, charged to the meter of the matcher.
-    package func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
-        queries.subscriptionRun(query.statement, query.arguments, on: snapshot, meter)
+    ///
+    /// Returns nil for a query of all collections, which is no statement.
+    package func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun? {
+        query.statement.map { queries.subscriptionRun($0, query.arguments, on: snapshot, meter) }
     }
 }
 

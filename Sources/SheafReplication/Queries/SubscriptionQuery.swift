@@ -6,12 +6,14 @@ package import SheafSync
 
 /// A validated query of a subscription, with its arguments.
 package struct SubscriptionQuery: Sendable {
-    package let statement: Statement
+    /// The statement; nil in a query of all documents of all collections.
+    let statement: Statement?
     let arguments: ArgumentValues
-    package let collection: String
+    /// The collection; nil in a query of all collections.
+    package let collection: String?
     /// Maximum number of documents selected; nil without LIMIT.
     let limit: Int?
-    /// Whether all documents of the collection match.
+    /// Whether all documents of the collection, or of all collections, match.
     let matchesAll: Bool
     /// Whether `_id` alone decides whether a document matches.
     let isDecidedByID: Bool
@@ -34,7 +36,15 @@ package struct SubscriptionQuery: Sendable {
     package var isWindow: Bool { window != nil }
 
     /// The text of the query, as it was registered.
-    package var text: String { (window?.statement ?? statement).text }
+    package var text: String { (window?.statement ?? statement)?.text ?? wire.text }
+
+    /// Whether the query selects all documents of all collections, also of later ones.
+    package var selectsAllCollections: Bool { statement == nil }
+
+    /// Whether the query selects from a collection.
+    package func selects(for other: String) -> Bool {
+        collection.map { UTF8Order.compare($0, other) == 0 } ?? !other.isReservedCollection
+    }
 
     /// Creates a query from a statement; throws an error that names the unsupported part, if any.
     ///
@@ -59,7 +69,8 @@ package struct SubscriptionQuery: Sendable {
         }
         self.statement = statement
         self.arguments = arguments
-        collection = select.source.name.text
+        let collection = select.source.name.text
+        self.collection = collection
         switch try queries.makeRun(statement, arguments).observedChanges() {
         case .select(let watched, _):
             limit = watched.limit
@@ -88,6 +99,14 @@ package struct SubscriptionQuery: Sendable {
         try tally.add(self)
     }
 
+    /// Creates the query of all collections with its wire form.
+    init(ofAllCollections wire: SubscribedQuery) {
+        self.wire = wire
+        (statement, collection, limit, window) = (nil, nil, nil, nil)
+        (matchesAll, isDecidedByID) = (true, false)
+        arguments = ArgumentValues()
+    }
+
     /// Returns the query with another time in place of `clock()`, if it reads the clock.
     package func renewed(
         at time: UInt64, _ queries: QueryEngine
@@ -103,6 +122,7 @@ package struct SubscriptionQuery: Sendable {
         _ queries: [SubscriptionQuery], by others: [SubscriptionQuery]
     ) -> Bool {
         let known = Set(others.map(\.wire))
+        if known.contains(SubscriptionQuery.allCollections.wire) { return true }
         var bounds: [SubscribedQuery: [Value]] = [:]
         for other in others {
             if let window = other.window { bounds[window.requested] = window.lowerBounds }
@@ -122,6 +142,13 @@ package struct SubscriptionQuery: Sendable {
     package init(
         _ query: SubscribedQuery, _ queries: QueryEngine, isRestricted: Bool
     ) throws(StoreError) {
+        guard !query.selectsAllCollections else {
+            guard query.arguments.isEmpty else {
+                throw StoreError(.argument, "a subscription to all collections has no arguments")
+            }
+            self = .allCollections
+            return
+        }
         let statement = try queries.statement(DQL(verbatim: query.text))
         let arguments: Object
         do throws(Malformed) {

@@ -11,6 +11,7 @@ package struct SubscriptionRankings {
     /// A query and its ranking.
     package struct Term {
         let query: SubscriptionQuery
+        let collection: String
         /// The index of the query in `SubscriptionMatcher.subscribed`.
         let number: Int
         var ranking: Ranking
@@ -30,7 +31,7 @@ package struct SubscriptionRankings {
     var addresses: [DocumentAddress] {
         terms.flatMap { term in
             term.ranking.rows.map {
-                DocumentAddress(collection: term.query.collection, id: $0.id)
+                DocumentAddress(collection: term.collection, id: $0.id)
             }
         }
     }
@@ -60,7 +61,7 @@ package struct SubscriptionRankings {
     func entered(_ directory: Catalog) -> [[UInt8]] {
         var keys: Set<[UInt8]> = []
         for term in terms {
-            guard let number = directory.number(ofCollection: term.query.collection) else {
+            guard let number = directory.number(ofCollection: term.collection) else {
                 continue
             }
             for id in term.ranking.entered {
@@ -75,7 +76,7 @@ package struct SubscriptionRankings {
     }
 
     private func forEach(in collection: String, _ body: (Ranking) -> Void) {
-        for term in terms where Array(term.query.collection.utf8) == Array(collection.utf8) {
+        for term in terms where Array(term.collection.utf8) == Array(collection.utf8) {
             body(term.ranking)
         }
     }
@@ -122,7 +123,7 @@ extension SubscriptionMatcher {
             let isDescending = try isDescending(number, snapshot.names)
             walk = RankingWalk(ranking: Ranking(isDescending: isDescending, limit: limit))
         }
-        let collection = query.collection
+        let collection = query.collection ?? ""
         try snapshot.forEachDocument(of: collection, from: walk?.position ?? []) {
             (key, document) throws(EngineError) in
             walk?.position = key
@@ -154,8 +155,9 @@ extension SubscriptionMatcher {
         guard meter?.isTurnOver != true else { throw .paused }
         meter?.begin(limit: SyncLimits.evaluationUnitsPerTurn)
         do throws(StoreError) {
-            let run = run(query, on: snapshot)
-            guard case .select(let watched, _) = try run.observedChanges() else {
+            guard let run = run(query, on: snapshot),
+                case .select(let watched, _) = try run.observedChanges()
+            else {
                 throw StoreError(.meaning, "a subscription depends on the current time")
             }
             return try Ranking(watched, run, limit: limit)

@@ -74,15 +74,16 @@ package struct SubscriptionTally: Sendable {
 extension SubscriptionQuery {
     /// Returns the queries without duplicates and without those that another query covers.
     static func effective(_ queries: [SubscriptionQuery]) -> [SubscriptionQuery] {
+        if let all = queries.first(where: \.selectsAllCollections) { return [all] }
         var complete: Set<[UInt8]> = []
-        for query in queries where query.matchesAll {
-            complete.insert(Array(query.collection.utf8))
-        }
+        for query in queries where query.matchesAll { complete.insert(query.collectionBytes) }
         var (seen, seenComplete): (Set<SubscribedQuery>, Set<[UInt8]>) = ([], [])
         return queries.filter { query in
-            let name = Array(query.collection.utf8)
+            let name = query.collectionBytes
             guard complete.contains(name) else { return seen.insert(query.wire).inserted }
             return query.matchesAll && seenComplete.insert(name).inserted
         }
     }
+
+    private var collectionBytes: [UInt8] { Array((collection ?? "").utf8) }
 }

@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSync
 
@@ -18,6 +19,7 @@ extension Receiver {
             return exchange.end(.protocolBroken, "unrequested announcement")
         }
         guard message.generation == generation else { return }
+        let message = message.shared(context.access.scopes)
         // Beyond the limit, the documents are requested and the announcements discarded.
         guard announced.add(message, at: context.now) else {
             return effects.append(.renew(complete: []))
@@ -51,6 +53,16 @@ extension Receiver {
     /// They are not late during a write, which may contain them.
     func isAnnouncementLate(at now: UInt64) -> Bool {
         !isWriting && announced.deadline.map { $0 <= now } ?? false
+    }
+}
+
+extension Announce {
+    /// Returns the announcement without documents that would not be written.
+    fileprivate func shared(_ scopes: SyncScopes) -> Announce {
+        guard !scopes.isEmpty else { return self }
+        return Announce(
+            generation: generation, commit: commit,
+            entries.filter { scopes.isShared($0.address.collection) })
     }
 }
 

@@ -28,6 +28,8 @@ struct Receiver {
 
     var generation: UInt64 = 0
     var epoch: UInt64 = 0
+    /// The hash of the collections named in place of a query of all collections; nil without them.
+    var named: UInt64?
     /// Documents of the partially received batch.
     var staged = SpillBuffer()
     var stagedStamp: Stamp?

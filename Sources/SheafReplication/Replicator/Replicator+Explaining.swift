@@ -88,7 +88,7 @@ extension Replicator {
                 key: PeerKey(unchecked: key), name: status.name, isServer: status.isServer,
                 isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
                 syncedUpTo: status.syncedUpTo,
-                queries: connection?.sender?.matcher.subscribed.map(\.statement.text),
+                queries: connection?.sender?.matcher.subscribed.map(\.text),
                 isReceived: connection.map(isReceived) ?? false,
                 isSent: connection.map(isSent) ?? false,
                 receiving: status.receiving, sending: status.sending,
@@ -143,11 +143,11 @@ extension Replicator {
             SyncLimits.evaluationUnitsOnDocument, stop: evaluationStop)
         if document != nil, !isDeleted {
             for query in connection?.sender?.matcher.subscribed ?? []
-            where UTF8Order.compare(query.collection, collection) == 0 {
+            where query.selects(for: collection) {
                 let matcher = SubscriptionMatcher([query], queries, meter: meter, where: nil)
                 var isMatch = try ranks(key, matcher, in: snapshot, for: connection)
                 if !isMatch { isMatch = try matches(matcher) }
-                if isMatch { matching.append(query.statement.text) }
+                if isMatch { matching.append(query.text) }
             }
         }
         return SyncExplanation(
@@ -179,8 +179,7 @@ extension Replicator {
 
     /// Returns the local subscriptions that select documents of a collection.
     package func subscriptions(of collection: String) -> [String] {
-        subscriptions.requested.filter { UTF8Order.compare($0.collection, collection) == 0 }
-            .map(\.text)
+        subscriptions.requested.filter { $0.selects(for: collection) }.map(\.text)
     }
 
     /// Returns a document or its tombstone, and whether the store has or evicted it.

@@ -76,9 +76,9 @@ extension Replicator {
         guard let hello = connection.session.remote,
             connection.receiver.epoch == subscriptions.epoch, !connection.isLimited
         else { return }
-        subscriptions.cursors[hello.peerKey] = (
-            Cursor(log: hello.log, commit: commit), subscriptions.epoch
-        )
+        subscriptions.cursors[hello.peerKey] = KnownCursor(
+            cursor: Cursor(log: hello.log, commit: commit), epoch: subscriptions.epoch,
+            named: connection.receiver.named)
     }
 
     /// Evaluates the queries of the peer on documents that this peer may not send.

@@ -56,6 +56,7 @@ extension Replicator {
             queries, self.queries, meter: meter(of: connection), where: readFilter(connection))
         connection.sender = Sender(matcher, from: request.commit)
         refusals.beginAnew(connection.session.remote?.peerKey ?? [])
+        renewIfCollectionsChanged(connection)
         guard !connection.isLimited else {
             runSender(of: connection) { sender, context, exchange in
                 sender.beginLimited(request, context, on: &exchange)
@@ -88,6 +89,10 @@ extension Replicator {
                 // Parsing and planning are charged, too.
                 meter.begin(limit: SyncLimits.evaluationUnitsOnDocument)
                 try meter.charge(32 * query.length)
+                guard connection.session.hasAllCollections || !query.selectsAllCollections else {
+                    throw StoreError(
+                        .meaning, "this version has no subscriptions to all collections")
+                }
                 let parsed = try SubscriptionQuery(
                     query, queries, isRestricted: isRestricted)
                 try reading.tally.add(parsed)

@@ -82,24 +82,27 @@ extension Replicator {
         transfer.reviewAll()
         if new.isWider(than: old) { peers.recordWidening(through: news.snapshot.log.commit) }
         // No cursor covers collections that were not requested or not shared.
-        let asksWider = subscriptions.queries.contains {
-            new.isWider(than: old, for: $0.collection)
+        let asksWider = subscriptions.queries.contains { query in
+            query.collection.map { new.isWider(than: old, for: $0) } ?? new.isWider(than: old)
         }
         if asksWider { subscriptions.epoch += 1 }
         for connection in orderedConnections where connection.session.isOpen {
             let isServer = connection.session.remote?.isServer ?? false
-            let sentCollections = connection.sender?.matcher.collections ?? []
+            let sentCollections =
+                connection.sender?.matcher.collections(in: news.snapshot) ?? []
             if sentCollections.contains(where: {
                 new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
             }) {
                 connection.sender?.reconcileIfBegun(on: &connection.exchange)
             }
             if asksWider
-                || subscriptions.queries.contains(where: {
-                    new.isShared($0.collection) != old.isShared($0.collection)
+                || subscriptions.queries.contains(where: { query in
+                    query.collection.map { new.isShared($0) != old.isShared($0) } ?? false
                 })
             {
                 renewSubscription(connection)
+            } else {
+                renewIfCollectionsChanged(connection)
             }
         }
         pump()

@@ -15,7 +15,10 @@ extension Replicator {
     ///
     /// Queries that read `clock()` are sent with a fixed time (`Replicator+Windows.swift`).
     package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
-        guard try replaceSubscription(with: queries) else { return }
+        guard try replaceSubscription(with: queries) else {
+            for connection in orderedConnections { renewIfCollectionsChanged(connection) }
+            return pump()
+        }
         for connection in orderedConnections where connection.session.isOpen {
             renewSubscription(connection)
         }
@@ -100,11 +103,11 @@ extension Replicator {
         // The time of the last eviction must not show.
         if connection.isLimited { fixWindows() }
         connection.receiver.former = nil
-        // Collections that are not shared are not requested.
-        let shared = subscriptions.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
+        let (requested, named) = requestedQueries(of: connection)
+        connection.receiver.named = named
         var cursor: Cursor?
         if let known = subscriptions.cursors[hello.peerKey], known.epoch == subscriptions.epoch,
-            known.cursor.log == hello.log, !connection.isLimited
+            known.cursor.log == hello.log, known.named == named, !connection.isLimited
         {
             // Documents whose addresses do not fit in one frame are found by reconciliation.
             if Subscribe.fits(complete: complete) { cursor = known.cursor }
@@ -112,7 +115,7 @@ extension Replicator {
         connection.receiver.reached = cursor?.commit ?? 0
         connection.session.subscribe(
             Subscribe(
-                generation: connection.receiver.generation, shared,
+                generation: connection.receiver.generation, requested,
                 at: connection.isLimited
                     ? connection.exchange.reserveStepNumber() : news.snapshot.log.commit,
                 from: cursor,

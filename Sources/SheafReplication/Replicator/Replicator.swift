@@ -234,6 +234,7 @@ package final class Replicator {
         // The scopes are updated first: they decide which documents may be sent.
         applyScopes()
         requestEvicted()
+        requestNewCollections()
         collectChangesForLimitedPeers()
         for connection in orderedConnections { scheduleSending(connection) }
         pump()

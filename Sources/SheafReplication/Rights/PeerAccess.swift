@@ -62,8 +62,8 @@ package struct PeerAccess {
     ) throws(StoreError) -> [SubscriptionQuery] {
         var found: [SubscriptionQuery] = []
         for (collection, condition) in conditions.sorted(by: { $0.key < $1.key }) {
-            let name = collection.replacingBackticks
-            let query = DQL(verbatim: "SELECT * FROM `\(name)` WHERE \(condition)")
+            let query = DQL(
+                verbatim: "SELECT * FROM \(collection.inBackticks) WHERE \(condition)")
             found.append(
                 try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries))
         }
@@ -82,6 +82,13 @@ package struct PeerAccess {
     /// Whether a collection is shared with the peer.
     func isShared(_ collection: String) -> Bool {
         scopes.allows(collection, toServer: isServer)
+    }
+
+    /// Whether the peer may read some documents of a collection, and this peer may send some.
+    func maySelectSome(of collection: String) -> Bool {
+        guard isShared(collection) else { return false }
+        return readable?.selects(for: collection) ?? true
+            && sendable?.selects(for: collection) ?? true
     }
 
     /// Whether the peer may read a document and this peer may send it.
@@ -136,12 +143,5 @@ package struct PeerAccess {
         return { (document, key, address) throws(EngineError) in
             try isShown(document, key, address, snapshot.names, isOwn: isOwn)
         }
-    }
-}
-
-extension String {
-    /// The text with each backtick doubled, for use in a name between backticks.
-    fileprivate var replacingBackticks: String {
-        String(flatMap { $0 == "`" ? [$0, $0] : [$0] })
     }
 }

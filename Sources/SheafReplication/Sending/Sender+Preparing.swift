@@ -24,6 +24,15 @@ extension Sender {
         var unsendable: DocumentScan
     }
 
+    /// Returns the collections from which the peer may receive documents.
+    ///
+    /// Otherwise a subscription to all collections would visit documents that the peer cannot read.
+    private func collections(
+        in snapshot: DocumentSnapshot, _ context: PeerContext
+    ) -> [String] {
+        matcher.collections(in: snapshot).filter { context.access.maySelectSome(of: $0) }
+    }
+
     // MARK: Reconciliation
 
     /// Begins to list the versions of the matching documents, and answers when all are evaluated.
@@ -36,7 +45,8 @@ extension Sender {
         newestDocument = NewestDocument()
         parts = nil
         let listing = VersionListing(
-            snapshot, matcher, allAreReadable: !context.access.isRestricted)
+            snapshot, matcher, of: collections(in: snapshot, context),
+            allAreReadable: !context.access.isRestricted)
         if let pointer = listing.newestStored(in: snapshot) { newestDocument.update(pointer) }
         preparation = Preparation(
             snapshot: snapshot, purpose: .list(listing), ranking: RankingScan(snapshot),
@@ -67,8 +77,9 @@ extension Sender {
         preparation = Preparation(
             snapshot: snapshot, purpose: .documents(documents, keys: []),
             ranking: isCompared ? nil : RankingScan(snapshot),
-            scan: MatchScan(snapshot, matcher.collections),
-            unsendable: DocumentScan(matcher.collections))
+            scan: MatchScan(snapshot, collections(in: snapshot, context)),
+            unsendable: DocumentScan(
+                context.access.sendable == nil ? [] : matcher.collections(in: snapshot)))
         try prepare(context, on: &exchange)
     }
 
@@ -156,16 +167,17 @@ extension Sender {
         sending documents: Want.Documents, _ ranked: [[UInt8]], _ snapshot: DocumentSnapshot,
         _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
+        let collections = collections(in: snapshot, context)
         let wanted: Outgoing.Documents
         switch documents {
         case .all where matcher.isRanked: wanted = .keys(ranked, next: 0)
-        case .all: wanted = Outgoing.Documents([.all], of: matcher.collections, in: snapshot)
+        case .all: wanted = Outgoing.Documents([.all], of: collections, in: snapshot)
         case .some(let addresses, _): wanted = Outgoing.Documents(addresses, in: snapshot)
         // The session replaces the others by addresses and ranges.
         case .part, .ranges, .versions: wanted = .keys([], next: 0)
         }
         let (ranges, count) = wantedRanges
-        let inRanges = Outgoing.Documents(ranges, of: matcher.collections, in: snapshot)
+        let inRanges = Outgoing.Documents(ranges, of: collections, in: snapshot)
         let following = ranges.isEmpty ? nil : inRanges
         wantedRanges = ([], 0)
         if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
@@ -195,7 +207,7 @@ extension Sender {
         guard !context.access.isRestricted else { return nil }
         if matcher.isRanked { return ranked.count }
         var count = 0
-        for collection in matcher.collections {
+        for collection in matcher.collections(in: snapshot) {
             guard matcher.matchesAll(in: collection) else { return nil }
             guard let number = snapshot.catalog.number(ofCollection: collection) else { continue }
             count += snapshot.log.tree.count(in: StoreKey.documents(of: number))

@@ -142,6 +142,9 @@ package struct SyncSession: Sendable {
 
     package var isOpen: Bool { phase == .open }
 
+    /// Whether the peer can subscribe to all collections, and understands such a subscription.
+    package var hasAllCollections: Bool { version >= Hello.allCollectionsVersion }
+
     // MARK: Inputs
 
     /// Sets the time before an event that has none.

@@ -28,6 +28,8 @@ package struct Hello: Equatable, Sendable {
     package let name: String
 
     package static let supportedVersions: ClosedRange<UInt64> = 3...4
+    /// The first version with subscriptions to all collections.
+    package static let allCollectionsVersion: UInt64 = 4
     /// The first version in which a peer can drop the history of segments.
     package static let historyVersion: UInt64 = 4
     package static let peerKeyLength = 32

@@ -3,7 +3,7 @@ package import SheafDocument
 
 /// A query of a subscription.
 package struct SubscribedQuery: Sendable {
-    /// A `SELECT *` of one collection.
+    /// A `SELECT *` of one collection, or `allCollections`.
     package let text: String
     /// Encoded arguments with all names spelled out, like those of `INSERT INITIAL`.
     package let arguments: [UInt8]
@@ -11,6 +11,14 @@ package struct SubscribedQuery: Sendable {
     package init(text: String, arguments: [UInt8]) {
         self.text = text
         self.arguments = arguments
+    }
+
+    /// The text that selects all documents of all collections, also of later ones.
+    package static let allCollections = "*"
+
+    /// Whether the query selects all documents of all collections.
+    package var selectsAllCollections: Bool {
+        UTF8Order.compare(text, Self.allCollections) == 0
     }
 }
 

@@ -12,8 +12,8 @@ extension Command {
         operands: ["PATH"], options: [.listen, .noDiscovery] + Option.peer + [.json],
         details: """
             Creates the store if it does not exist. Without --shared-key or --authority, only peers
-            on this machine can connect. Documents are received for --subscribe only, and sent to
-            other peers according to their subscriptions and grants.
+            on this machine can connect. Documents are received for --subscribe and --subscribe-all
+            only, and sent to other peers according to their subscriptions and grants.
 
             With --shared-key or --authority, peers on the local network find each other by
             multicast DNS, if they listen on an address that others can reach, such as 0.0.0.0:0.
@@ -58,9 +58,9 @@ extension Command {
         details: """
             Like 'sheaf peer serve', without listening. With --until-synced the command ends when
             it is connected to each peer of --connect, has received everything it subscribes to,
-            and has sent everything these peers subscribe to. Without --subscribe it also waits
-            until each of them has a subscription, since a peer without any receives nothing. The
-            exit code is 1 if the time limit expires.
+            and has sent everything these peers subscribe to. Without --subscribe and
+            --subscribe-all it also waits until each of them has a subscription, since a peer
+            without any receives nothing. The exit code is 1 if the time limit expires.
 
             JSON keys: event, address, peer (a public key), reason; of the event receiving also
             documents (received so far) and remaining (estimated, or null).
@@ -126,6 +126,9 @@ struct PeerRun {
         for query in setup.subscriptions {
             try asTool { _ = try peer.sync.registerSubscription(DQL(verbatim: query)) }
         }
+        if setup.subscribesToAll {
+            try asTool { _ = try peer.sync.registerSubscriptionToAllCollections() }
+        }
         let answers = PeerAnswers(peer, transport)
         let server = try ControlServer(forStore: setup.path) {
             (request, response) throws(ToolError) in
@@ -182,7 +185,9 @@ struct PeerRun {
                 }
                 if !survey.isReceived { return "not everything is received from \(survey.key)" }
                 if !survey.isSent { return "not everything is sent to \(survey.key)" }
-                if setup.subscriptions.isEmpty, survey.queries?.isEmpty ?? true {
+                if setup.subscriptions.isEmpty, !setup.subscribesToAll,
+                    survey.queries?.isEmpty ?? true
+                {
                     return "\(survey.key) has no subscriptions"
                 }
             }

@@ -24,6 +24,9 @@ extension Option {
             name: "subscribe", value: "QUERY", isRepeatable: true,
             summary: "receive the result of a SELECT * FROM, optionally with ORDER BY and LIMIT"),
         Option(
+            name: "subscribe-all",
+            summary: "receive all documents of all collections, also of later ones"),
+        Option(
             name: "shared-key", value: "FILE",
             summary: "accept peers with the same 16 to 1024 random bytes"),
         Option(
@@ -47,6 +50,7 @@ extension Option {
 struct PeerSetup: Sendable {
     let path: String
     let subscriptions: [String]
+    let subscribesToAll: Bool
     let network: NetworkConfiguration
     let deviceName: String
     let isServer: Bool
@@ -57,6 +61,7 @@ struct PeerSetup: Sendable {
         let database = try arguments.required("database", "ID")
         let keyFile = try arguments.required("key", "FILE")
         subscriptions = arguments.allValues("subscribe")
+        subscribesToAll = arguments.has("subscribe-all")
         deviceName = arguments.value("name") ?? ""
         isServer = arguments.has("server")
         let identity = try Self.identity(arguments)

@@ -69,6 +69,9 @@ struct DocumentationExampleTests {
         let subscription = try peer.sync.registerSubscription(
             "SELECT * FROM cars WHERE year > 2020")
         subscription.cancel()
+        let all = try peer.sync.registerSubscriptionToAllCollections()
+        #expect(all.query == "*")
+        all.cancel()
         try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         try await other.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         let cheapest = try peer.sync.registerSubscription(

@@ -126,10 +126,12 @@ final class DocumentScene {
     init(
         _ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits(),
         maximumRepairs: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000,
-        transactionLengthOfFirst: Int = 1 << 30
+        transactionLengthOfFirst: Int = 1 << 30, olderNodes: Set<Int> = []
     ) throws {
         for number in 0..<count {
             let owner = number == 1 ? keyOfSecond : number
+            var limits = limits
+            if olderNodes.contains(number) { limits.versions = 3...3 }
             nodes.append(
                 try Node(
                     number, keyOf: owner, limits, maximumRepairs: maximumRepairs,

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafEngine
+import SheafMesh
 import SheafQuery
 import SheafReplication
 import SheafStatements
@@ -101,9 +102,7 @@ final class SceneStore {
     /// Returns the parsed queries of a subscription.
     func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
         try texts.map { text in
-            try SubscriptionQuery(
-                try queries.statement(DQL(verbatim: text)), ArgumentValues(), queries,
-                at: queries.options.clock.wallMilliseconds())
+            try SubscriptionQuery(text, queries, at: queries.options.clock.wallMilliseconds())
         }
     }
 }

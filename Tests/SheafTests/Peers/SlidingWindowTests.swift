@@ -220,7 +220,7 @@ struct SlidingWindowTests {
         try scene.run()
         #expect(try ids(scene, 1).count == 1)
         try scene.subscribe(1, [Self.lastDay])
-        let texts = try scene.nodes[1].store.subscriptions([Self.lastDay]).map(\.statement.text)
+        let texts = try scene.nodes[1].store.subscriptions([Self.lastDay]).map(\.wire.text)
         #expect(texts == ["SELECT * FROM cars WHERE at > date_sub(MISSING, 'hour', 24)"])
     }
 
