@@ -191,7 +191,7 @@ struct SegmentHistoryTests {
         #expect(isRefused(peer.receive(.historyDropped, [])))
     }
 
-    @Test func `a dropped history has no body, and does not exist in version 3`() {
+    @Test func `history dropped with bytes, or in version 3, is refused`() {
         var peer = subscribed()
         #expect(isRefused(peer.receive(.historyDropped, [0])))
         var older = subscribed(3...3)

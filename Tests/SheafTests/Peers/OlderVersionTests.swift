@@ -99,7 +99,7 @@ import Testing
         #expect(scene.nodes[1].sent.count { $0 == .ask } == asked)
     }
 
-    @Test func `a limited peer of an older version is not told other collections`() throws {
+    @Test func `a limited peer of an older version is not sent other names of collections`() throws {
         let scene = try DocumentScene(2, olderNodes: [1])
         for name in ["cars", "secrets"] { try insert(scene, 0, name, "a") }
         try scene.subscribe(0, ["*"])
