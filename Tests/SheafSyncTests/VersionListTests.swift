@@ -43,7 +43,7 @@ struct VersionListTests {
                 list.forEach(in: range) { found.append($0) }
                 model.forEach(in: range) { expected.append($0) }
                 #expect(found == expected, "seed \(seed)")
-                for number in 0..<4 {
+                for number in Array(0..<4) + [random.below(20), random.below(60)] {
                     #expect(
                         list.address(number, in: range) == model.address(number, in: range),
                         "seed \(seed)")

@@ -77,7 +77,8 @@ extension Sender {
         preparation = Preparation(
             snapshot: snapshot, purpose: .documents(documents, keys: []),
             ranking: isCompared ? nil : RankingScan(snapshot),
-            scan: MatchScan(snapshot, collections(in: snapshot, context)),
+            scan: MatchScan(
+                snapshot, matcher.isRanked ? collections(in: snapshot, context) : []),
             unsendable: DocumentScan(
                 context.access.sendable == nil ? [] : matcher.collections(in: snapshot)))
         try prepare(context, on: &exchange)
@@ -167,18 +168,16 @@ extension Sender {
         sending documents: Want.Documents, _ ranked: [[UInt8]], _ snapshot: DocumentSnapshot,
         _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
-        let collections = collections(in: snapshot, context)
         let wanted: Outgoing.Documents
         switch documents {
         case .all where matcher.isRanked: wanted = .keys(ranked, next: 0)
-        case .all: wanted = Outgoing.Documents([.all], of: collections, in: snapshot)
+        case .all: wanted = matches(in: [.all], of: snapshot, context)
         case .some(let addresses, _): wanted = Outgoing.Documents(addresses, in: snapshot)
         // The session replaces the others by addresses and ranges.
         case .part, .ranges, .versions: wanted = .keys([], next: 0)
         }
         let (ranges, count) = wantedRanges
-        let inRanges = Outgoing.Documents(ranges, of: collections, in: snapshot)
-        let following = ranges.isEmpty ? nil : inRanges
+        let following = ranges.isEmpty ? nil : matches(in: ranges, of: snapshot, context)
         wantedRanges = ([], 0)
         if parts == nil { effects.append(.compared(snapshot, sent: sent)) }
         isStreaming = true
@@ -194,6 +193,13 @@ extension Sender {
         parts = nil
         isAwake = true
         isReviewDue = true
+    }
+
+    /// Returns the matching documents in ranges of addresses.
+    private func matches(
+        in ranges: [KeyRange], of snapshot: DocumentSnapshot, _ context: PeerContext
+    ) -> Outgoing.Documents {
+        Outgoing.Documents(ranges, of: collections(in: snapshot, context), in: snapshot)
     }
 
     /// Returns the estimated number of wanted documents; nil if it is unknown.
@@ -221,33 +227,22 @@ extension Outgoing.Documents {
     fileprivate init(
         _ named: [KeyRange], of collections: [String], in snapshot: DocumentSnapshot
     ) {
-        // A peer may name ranges in any order.
+        // The ranges of several frames may be in any order, and overlap.
         let ranges = KeyRange.union(named)
         var found: [MatchRange] = []
         for collection in collections {
             guard let number = snapshot.catalog.number(ofCollection: collection) else { continue }
             let keys = CollectionKeys(number, collection)
-            for range in ranges[Self.first(of: ranges, endingAfter: keys.prefix)...] {
+            let first = ranges.partitionPoint {
+                $0.upper.map { !keys.prefix.lexicographicallyPrecedes($0) } ?? false
+            }
+            for range in ranges[first...] {
                 let keys = keys.range(ofAddresses: range)
                 guard !keys.isEmpty else { break }
                 found.append(MatchRange(collection: collection, keys: keys))
             }
         }
         self = .matches(found[...], from: nil)
-    }
-
-    /// Returns the index of the first of ascending ranges that ends after a bound.
-    private static func first(of ranges: [KeyRange], endingAfter bound: [UInt8]) -> Int {
-        var (low, high) = (0, ranges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upper.map({ bound.lexicographicallyPrecedes($0) }) ?? true {
-                high = middle
-            } else {
-                low = middle + 1
-            }
-        }
-        return low
     }
 
     /// Creates a list of named documents without duplicates.

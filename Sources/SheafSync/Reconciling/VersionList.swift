@@ -28,6 +28,10 @@ package struct VersionTotal: Equatable, Sendable {
     static func + (left: VersionTotal, right: VersionTotal) -> VersionTotal {
         VersionTotal(count: left.count + right.count, sum: left.sum &+ right.sum)
     }
+
+    static func - (left: VersionTotal, right: VersionTotal) -> VersionTotal {
+        VersionTotal(count: left.count - right.count, sum: left.sum &- right.sum)
+    }
 }
 
 /// Documents in the order of their addresses, with sums over ranges.
@@ -48,10 +52,17 @@ package struct VersionList: Sendable {
 
     /// The sources, whose addresses do not overlap, in order.
     private let sources: [Source]
+    /// The totals of the sources before each index, so that ranges of many sources cost little.
+    private let totals: [VersionTotal]
 
     /// Creates a list from sources in any order.
     package init(_ sources: [Source] = []) {
         self.sources = sources.sorted { $0.start.lexicographicallyPrecedes($1.start) }
+        var totals = [VersionTotal()]
+        for source in self.sources {
+            totals.append(totals[totals.count - 1] + source.versions.total(in: .all))
+        }
+        self.totals = totals
     }
 
     /// Creates a list from documents in ascending order of address, without duplicates.
@@ -65,25 +76,24 @@ package struct VersionList: Sendable {
     package var isEmpty: Bool { total.count == 0 }
 
     package func total(in range: KeyRange) -> VersionTotal {
-        sources(of: range).reduce(VersionTotal()) { $0 + $1.versions.total(in: range) }
+        let found = sources(of: range)
+        guard let first = found.first, let last = found.last else { return VersionTotal() }
+        let total = first.versions.total(in: range)
+        guard found.count > 1 else { return total }
+        // The range contains all sources in between.
+        return total + last.versions.total(in: range)
+            + (totals[found.endIndex - 1] - totals[found.startIndex + 1])
     }
 
     /// Returns the sources that may have documents of a range, of possibly very many sources.
     private func sources(of range: KeyRange) -> ArraySlice<Source> {
         // The source before the first one that begins after the lower bound may contain it.
-        let first = max(index { !range.lower.lexicographicallyPrecedes($0) } - 1, 0)
-        let end = range.upper.map { upper in index { $0.lexicographicallyPrecedes(upper) } }
-        return sources[first..<max(first, end ?? sources.count)]
-    }
-
-    /// Returns the number of the leading sources whose starts satisfy a condition.
-    private func index(while isBefore: ([UInt8]) -> Bool) -> Int {
-        var (low, high) = (0, sources.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if isBefore(sources[middle].start) { low = middle + 1 } else { high = middle }
+        let begun = sources.partitionPoint { !range.lower.lexicographicallyPrecedes($0.start) }
+        let first = max(begun - 1, 0)
+        let end = range.upper.map { upper in
+            sources.partitionPoint { $0.start.lexicographicallyPrecedes(upper) }
         }
-        return low
+        return sources[first..<max(first, end ?? sources.count)]
     }
 
     package func forEach(in range: KeyRange, _ body: (DocumentVersion) -> Void) {
@@ -97,13 +107,15 @@ package struct VersionList: Sendable {
     }
 
     package func address(_ number: Int, in range: KeyRange) -> [UInt8]? {
-        var number = number
-        for source in sources(of: range) {
-            let count = source.versions.total(in: range).count
-            if number < count { return source.versions.address(number, in: range) }
-            number -= count
-        }
-        return nil
+        let found = sources(of: range)
+        guard let first = found.first else { return nil }
+        let count = first.versions.total(in: range).count
+        guard number >= count else { return first.versions.address(number, in: range) }
+        // The number among the addresses of all sources.
+        let whole = totals[found.startIndex + 1].count + number - count
+        let index = totals.partitionPoint { $0.count <= whole } - 1
+        guard index < found.endIndex else { return nil }
+        return found[index].versions.address(whole - totals[index].count, in: range)
     }
 }
 
@@ -149,15 +161,6 @@ package struct ListedVersions: VersionSource {
 
     /// Returns the index of the first document with an address of at least `bound`.
     private func index(of bound: [UInt8]) -> Int {
-        var (low, high) = (0, documents.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if documents[middle].id.lexicographicallyPrecedes(bound) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        return low
+        documents.partitionPoint { $0.id.lexicographicallyPrecedes(bound) }
     }
 }
