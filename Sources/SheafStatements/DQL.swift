@@ -108,12 +108,7 @@ extension DQL {
     }
 
     fileprivate mutating func append(name: String) {
-        var quoted = "`"
-        for scalar in name.unicodeScalars {
-            quoted.unicodeScalars.append(scalar)
-            if scalar == "`" { quoted += "`" }
-        }
-        append(quoted + "`", as: .name)
+        append(NameSpelling.quoted(name), as: .name)
     }
 
     private mutating func append(_ piece: String, as kind: InsertedPiece.Kind) {

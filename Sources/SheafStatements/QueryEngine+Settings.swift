@@ -13,7 +13,7 @@ extension QueryEngine {
         _ index: CreateIndex, in text: String, _ sink: CommitSink
     ) throws(StoreError) -> QueryOutcome {
         let collection = index.collection
-        guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
+        guard !collection.text.isReservedCollection else {
             throw StoreError(
                 .meaning, "\(collection.text) belongs to the system, and has no indexes",
                 at: collection.range, in: text)

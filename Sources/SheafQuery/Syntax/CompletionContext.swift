@@ -241,6 +241,13 @@ package enum NameSpelling {
 
     /// Returns the name in backticks.
     package static func quoted(_ name: String) -> String {
-        "`" + name.replacing("`", with: "``") + "`"
+        var text = "`"
+        // A backtick with a combining mark is another character, but the same scalar.
+        for scalar in name.unicodeScalars {
+            text.unicodeScalars.append(scalar)
+            if scalar == "`" { text.unicodeScalars.append(scalar) }
+        }
+        text.unicodeScalars.append("`")
+        return text
     }
 }

@@ -32,13 +32,7 @@ struct Printer {
             else { return false }
             return isBehindDot || KeywordTable.shared.keyword(letters) == nil
         }
-        guard !isBare else { return write(name) }
-        write("`")
-        for scalar in name.unicodeScalars {
-            text.unicodeScalars.append(scalar)
-            if scalar == "`" { write("`") }
-        }
-        write("`")
+        write(isBare ? name : NameSpelling.quoted(name))
     }
 
     mutating func write(path: [String]) {

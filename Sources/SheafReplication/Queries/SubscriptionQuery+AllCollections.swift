@@ -13,28 +13,13 @@ extension SubscribedQuery {
     /// Creates the query of all documents of one collection.
     init(completeCollection name: String) {
         self.init(
-            text: "SELECT * FROM \(name.inBackticks)",
-            arguments: (try? Insertion.initial(Object(), NameTable())) ?? [])
+            text: "SELECT * FROM \(NameSpelling.quoted(name))", arguments: Self.noArguments)
     }
-}
 
-extension String {
-    /// The text as a name between backticks.
-    var inBackticks: String {
-        var text = "`"
-        // A backtick with a combining mark is another character, but the same scalar.
-        for scalar in unicodeScalars {
-            text.unicodeScalars.append(scalar)
-            if scalar == "`" { text.unicodeScalars.append(scalar) }
+    /// The encoded arguments of a query that has none.
+    private static let noArguments: [UInt8] = {
+        do { return try Insertion.initial(Object(), NameTable()) } catch {
+            preconditionFailure("An empty object can be encoded: \(error)")
         }
-        text.unicodeScalars.append("`")
-        return text
-    }
-
-    /// Whether the text is the name of a system collection, or reserved for one.
-    ///
-    /// A store has documents of such a collection only if a peer has sent them.
-    var isReservedCollection: Bool {
-        utf8.starts(with: "system:".utf8) || utf8.starts(with: "__".utf8)
-    }
+    }()
 }

@@ -62,8 +62,8 @@ package struct PeerAccess {
     ) throws(StoreError) -> [SubscriptionQuery] {
         var found: [SubscriptionQuery] = []
         for (collection, condition) in conditions.sorted(by: { $0.key < $1.key }) {
-            let query = DQL(
-                verbatim: "SELECT * FROM \(collection.inBackticks) WHERE \(condition)")
+            let name = NameSpelling.quoted(collection)
+            let query = DQL(verbatim: "SELECT * FROM \(name) WHERE \(condition)")
             found.append(
                 try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries))
         }
