@@ -25,6 +25,8 @@ struct LocalSubscriptions {
     var cursors: [[UInt8]: KnownCursor] = [:]
     /// Number of collections in the catalog at the last check of subscriptions at older peers.
     var checkedCollections = 0
+    /// The collections that this peer knows, and their number in the catalog; nil if outdated.
+    var known: (count: Int, collections: NamedCollections)?
 
     /// Whether all documents of all collections are subscribed to.
     var selectsAllCollections: Bool { queries.contains(where: \.selectsAllCollections) }

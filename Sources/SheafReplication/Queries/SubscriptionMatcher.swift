@@ -70,7 +70,7 @@ package final class SubscriptionMatcher {
     /// The query of all collections, if there is one; it is the only one then.
     private let all: [Term]?
     /// The named collections, without duplicates.
-    private let named: [String]
+    let named: [String]
     private let names: Set<[UInt8]>
 
     package convenience init(_ queries: [SubscriptionQuery], _ engine: QueryEngine) {

@@ -1,6 +1,6 @@
-import SheafBytes
 import SheafDocument
 import SheafEngine
+import SheafQuery
 import SheafStatements
 import SheafSync
 import SheafTransport
@@ -20,8 +20,8 @@ extension Replicator {
             }
             return (shared.map(\.wire), nil)
         }
-        let queries = knownCollections(to: connection)
-        return (queries, Self.hash(queries))
+        let named = namedCollections(to: connection)
+        return (named.queries, named.hash)
     }
 
     /// Subscribes again at an older peer if this peer has learned of collections since.
@@ -30,8 +30,8 @@ extension Replicator {
     func renewIfCollectionsChanged(_ connection: Connection) {
         guard subscriptions.selectsAllCollections, connection.session.isOpen,
             !connection.session.hasAllCollections, connection.receiver.generation > 0,
-            connection.receiver.delayedSubscription == nil,
-            requestedQueries(of: connection).named != connection.receiver.named
+            connection.receiver.delayedSubscription == nil, !connection.receiver.awaitsRenewal,
+            namedCollections(to: connection).hash != connection.receiver.named
         else { return }
         if connection.receiver.isSettled {
             renewSubscription(connection)
@@ -48,40 +48,40 @@ extension Replicator {
         for connection in orderedConnections { renewIfCollectionsChanged(connection) }
     }
 
-    /// Returns queries of the complete collections that this peer knows, in order.
+    /// Returns the complete collections that this peer requests from an older one.
     ///
     /// To a peer with limited rights, only collections in these rights are named: others may be
     /// hidden from it.
-    private func knownCollections(to connection: Connection) -> [SubscribedQuery] {
-        var names: Set<[UInt8]> = []
-        func add(_ name: String) {
-            guard scopes.isShared(name), !name.isReservedCollection else { return }
-            names.insert(Array(name.utf8))
-        }
+    private func namedCollections(to connection: Connection) -> NamedCollections {
         if let rights = connection.access.rights {
-            rights.read.keys.forEach(add)
-            rights.write.keys.forEach(add)
-        } else {
-            news.snapshot.catalog.collections.forEach(add)
-            subscriptions.requested.compactMap(\.collection).forEach(add)
-            // The peer probably writes to the collections that it subscribes to.
-            connection.sender?.matcher.subscribed.compactMap(\.collection).forEach(add)
-            connection.access.ownRights?.read.keys.forEach(add)
+            return NamedCollections(requestable(Array(rights.read.keys) + rights.write.keys))
         }
-        var (queries, length): ([SubscribedQuery], Int) = ([], 0)
-        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            let query = SubscribedQuery(completeCollection: String(decoding: name, as: UTF8.self))
-            length += query.length
-            guard queries.count < SyncLimits.queries, length <= SyncLimits.subscriptionLength
-            else { break }
-            queries.append(query)
-        }
-        return queries
+        let known = knownCollections()
+        // The peer probably writes to the collections that it subscribes to.
+        var others = requestable(connection.sender?.matcher.named ?? [])
+        others.formUnion(requestable(connection.access.ownRights.map { Array($0.read.keys) } ?? []))
+        guard !others.isSubset(of: known.names) else { return known }
+        return NamedCollections(known.names.union(others))
     }
 
-    private static func hash(_ queries: [SubscribedQuery]) -> UInt64 {
-        var writer = ByteWriter()
-        for query in queries { writer.writeText(query.text) }
-        return writer.bytes.span.withUnsafeBytes { XXH3.hash64($0) }
+    /// Returns the collections of the store, and those of the other subscriptions of this peer.
+    ///
+    /// They are the same for most connections, so they are listed once after each change.
+    private func knownCollections() -> NamedCollections {
+        let collections = news.snapshot.catalog.collections
+        if let known = subscriptions.known, known.count == collections.count {
+            return known.collections
+        }
+        let names = collections + subscriptions.requested.compactMap(\.collection)
+        let known = NamedCollections(requestable(names))
+        subscriptions.known = (collections.count, known)
+        return known
+    }
+
+    /// Returns the names of collections that are shared and not reserved, as UTF-8 bytes.
+    private func requestable(_ names: [String]) -> Set<[UInt8]> {
+        Set(
+            names.lazy.filter { self.scopes.isShared($0) && !$0.isReservedCollection }
+                .map { Array($0.utf8) })
     }
 }

@@ -75,7 +75,7 @@ extension Replicator {
         let new = queries.parameters.values.syncScopes
         guard new != scopes else { return }
         let old = scopes
-        scopes = new
+        (scopes, subscriptions.known) = (new, nil)
         for connection in orderedConnections { connection.access.scopes = new }
         transfer.change(new)
         checkTransfers()

@@ -39,7 +39,7 @@ extension Replicator {
         let wire = queries.map(\.wire)
         let isWider = !SubscriptionQuery.areCovered(queries, by: subscriptions.queries)
         subscriptions.wallMilliseconds = wall
-        subscriptions.requested = renewed
+        (subscriptions.requested, subscriptions.known) = (renewed, nil)
         subscriptions.hasWindows = renewed.contains(where: \.isWindow)
         if !subscriptions.hasWindows { subscriptions.renewedAt = nil }
         guard wire != subscriptions.wire else { return false }

@@ -146,8 +146,8 @@ package final class Replicator {
     ) {
         let site = queries.documents.siteReport(through: news.snapshot.log.commit)
         let hello = Hello(
-            versions: limits.versions, database: identity.database, peerKey: identity.peerKey, site: site.site,
-            log: log, nonce: random(),
+            versions: limits.versions, database: identity.database, peerKey: identity.peerKey,
+            site: site.site, log: log, nonce: random(),
             wallMilliseconds: queries.options.clock.wallMilliseconds(),
             pauses: site.pauses,
             isServer: identity.isServer, name: identity.name)
@@ -224,7 +224,7 @@ package final class Replicator {
 
     /// Processes commits that have become visible to readers.
     ///
-    /// Without a time it is that of the last event.
+    /// Without a time, the time of the last event is used.
     package func processPublished(at time: UInt64? = nil) {
         now = time ?? now
         transfer.now = now
