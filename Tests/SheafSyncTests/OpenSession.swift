@@ -15,7 +15,12 @@ struct OpenSession {
 
     /// Delivers a frame from the peer and returns the session's effects.
     mutating func receive(_ type: FrameType, _ body: [UInt8]) -> [SyncSession.Effect] {
-        let bytes = other.bytes(of: Frame(type, body))
+        receive([Frame(type, body)])
+    }
+
+    /// Delivers frames from the peer that arrive together.
+    mutating func receive(_ frames: [Frame]) -> [SyncSession.Effect] {
+        let bytes = frames.flatMap { other.bytes(of: $0) }
         bytes.withUnsafeBytes { session.receive($0, at: 1) }
         return session.drainEffects()
     }

@@ -145,6 +145,18 @@ struct SegmentHistoryTests {
         #expect(pair.ends.isEmpty)
     }
 
+    @Test func `frames that arrive together with a dropped history are handled`() {
+        var peer = subscribed()
+        var writer = ShippedSegmentWriter()
+        let effects = peer.receive([
+            Frame(.historyDropped, []), Frame(.segment, segment(&writer, isWhole: true)),
+        ])
+        let isApplied = effects.contains { effect in
+            if case .apply = effect { true } else { false }
+        }
+        #expect(isApplied)
+    }
+
     // MARK: Refused frames
 
     private func subscribed(_ versions: ClosedRange<UInt64> = 3...4) -> OpenSession {

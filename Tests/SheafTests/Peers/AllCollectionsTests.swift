@@ -181,6 +181,59 @@ import Testing
         #expect(try documents(scene, 0) == documents(scene, 1))
     }
 
+    @Test func `an announced document of a collection that is not shared is not awaited`() throws {
+        let scene = try DocumentScene(3)
+        let (source, reader, other) = (0, 1, 2)
+        try scene.execute(
+            reader, "ALTER SYSTEM SET user_collection_sync_scopes = {'drafts': 'LocalPeerOnly'}")
+        for number in 0..<3 { try scene.subscribe(number, ["*"]) }
+        try scene.connect(source, other)
+        try scene.connect(other, reader)
+        let direct = try scene.connect(source, reader)
+        try settle(scene)
+        // The reader gets the document from the other peer first.
+        scene.hold(direct, to: reader)
+        try insert(scene, source, "cars", "a")
+        try scene.run()
+        try scene.letGo(direct, to: reader)
+        #expect(scene.nodes[reader].sent.contains(.announceOnly))
+        let announced = scene.nodes[source].sent.count { $0 == .announce }
+        let subscriptions = scene.nodes[reader].sent.count { $0 == .subscribe }
+        try insert(scene, source, "drafts", "x")
+        try settle(scene)
+        #expect(scene.nodes[source].sent.count { $0 == .announce } > announced)
+        #expect(scene.nodes[reader].sent.count { $0 == .subscribe } == subscriptions)
+        #expect(try documents(scene, reader) == ["cars/a"])
+        #expect(try documents(scene, other) == ["cars/a", "drafts/x"])
+    }
+
+    @Test func `ranges of several collections may be wanted in any order, and overlap`() throws {
+        let scene = try DocumentScene(2)
+        for name in ["boats", "cars", "planes"] {
+            for id in 0..<40 {
+                try insert(scene, 0, name, "d\(id)")
+                if name == "cars" { try insert(scene, 1, name, "d\(id)") }
+            }
+        }
+        try scene.subscribe(1, ["*"])
+        var count = 0
+        let wire = try scene.connect(0, 1)
+        scene.split(wire, to: 0) { frame in
+            guard frame.type == .want,
+                case let want = try frame.body.withUnsafeBytes({ try Want(decoding: $0) }),
+                case .ranges(let ranges) = want.documents
+            else { return [frame] }
+            count += ranges.count
+            return (ranges.reversed() + ranges.prefix(1)).map {
+                Frame(.want, Want(generation: want.generation, .ranges([$0])).bytes)
+            }
+        }
+        try settle(scene)
+        #expect(count > 1)
+        #expect(try documents(scene, 1).count == 120)
+        #expect(scene.nodes[0].replicator.statistics.documentsSent < 130)
+    }
+
     // MARK: Rights
 
     @Test(arguments: [false, true])

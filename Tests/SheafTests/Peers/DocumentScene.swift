@@ -112,7 +112,7 @@ final class DocumentScene {
     private struct ForgedEnd {
         var reader = FrameReader(limit: SyncLimits.frameLength)
         var writer = FrameWriter()
-        let replaced: (Frame) throws -> Frame
+        let replaced: (Frame) throws -> [Frame]
     }
 
     private(set) var nodes: [Node] = []
@@ -222,6 +222,11 @@ final class DocumentScene {
     func forge(
         _ wire: UInt64, to end: Int, _ replaced: @escaping (Frame) throws -> Frame = { $0 }
     ) {
+        split(wire, to: end) { [try replaced($0)] }
+    }
+
+    /// Like `forge`, with several frames in place of one.
+    func split(_ wire: UInt64, to end: Int, _ replaced: @escaping (Frame) throws -> [Frame]) {
         forged[Direction(wire: wire, end: end)] = ForgedEnd(replaced: replaced)
     }
 
@@ -240,7 +245,9 @@ final class DocumentScene {
             bytes.withUnsafeBytes { forgedEnd.reader.append($0) }
             bytes = []
             while let frame = try forgedEnd.reader.next() {
-                bytes += forgedEnd.writer.bytes(of: try forgedEnd.replaced(frame))
+                for frame in try forgedEnd.replaced(frame) {
+                    bytes += forgedEnd.writer.bytes(of: frame)
+                }
             }
             forged[to] = forgedEnd
         }

@@ -99,7 +99,49 @@ import Testing
         #expect(scene.nodes[1].sent.count { $0 == .ask } == asked)
     }
 
-    @Test func `a limited peer of an older version is not sent other names of collections`() throws {
+    @Test func `a collection learned while documents arrive is requested afterwards`() throws {
+        let scene = try DocumentScene(2, olderNodes: [0])
+        for name in ["boats", "cars"] { try insert(scene, 0, name, "a") }
+        try insert(scene, 1, "cars", "b")
+        try scene.subscribe(1, ["*"])
+        scene.nodes[1].isBusy = true
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(scene.nodes[0].sent.contains(.segment))
+        try insert(scene, 1, "boats", "b")
+        try settle(scene)
+        // A new subscription would discard the received documents.
+        #expect(subscriptions(scene, 1) == 1)
+        scene.nodes[1].isBusy = false
+        try settle(scene)
+        #expect(try count(scene, 1, "cars") == 2)
+        #expect(try count(scene, 1, "boats") == 2)
+        #expect(subscriptions(scene, 1) == 2)
+    }
+
+    @Test func `an older peer is asked for as many collections as a subscription may have`() throws
+    {
+        let scene = try DocumentScene(2, olderNodes: [0])
+        try scene.subscribe(1, ["*"])
+        let wire = try scene.connect(0, 1)
+        try settle(scene)
+        scene.hold(wire, to: 0)
+        let names = (0...SyncLimits.queries).map { "c\($0)" }
+        try scene.nodes[1].store.change(
+            names.map { DocumentChange($0, .string("a"), .insert([:], onConflict: .merge)) })
+        scene.nodes[1].keepsFrames = true
+        try scene.published(1)
+        try scene.advance(milliseconds: 1_000)
+        var texts: Set<String> = []
+        for bytes in scene.nodes[1].frames where FrameType(rawValue: bytes[8]) == .subscribe {
+            let part = try bytes[9...].withUnsafeBytes { try SubscribePart(decoding: $0) }
+            texts.formUnion(part.queries.map(\.text))
+        }
+        let named = names.sorted().prefix(SyncLimits.queries).map { "SELECT * FROM `\($0)`" }
+        #expect(texts == Set(named))
+    }
+
+    @Test func `a limited peer of an older version is not sent the names of others`() throws {
         let scene = try DocumentScene(2, olderNodes: [1])
         for name in ["cars", "secrets"] { try insert(scene, 0, name, "a") }
         try scene.subscribe(0, ["*"])

@@ -78,8 +78,11 @@ final class SceneStore {
     }
 
     /// Commits a change without a statement.
-    func change(_ change: DocumentChange) throws {
-        _ = try queries.documents.commit([change]) { batch throws(StorageError) in
+    func change(_ change: DocumentChange) throws { try self.change([change]) }
+
+    /// Commits changes without a statement.
+    func change(_ changes: [DocumentChange]) throws {
+        _ = try queries.documents.commit(changes) { batch throws(StorageError) in
             try engine.append(batch)
         }
         try flush()
