@@ -39,11 +39,14 @@ final class PlanEnvironment {
 
     /// Whether a source is a system collection, determined by its name.
     static func isVirtual(_ source: Source) -> Bool {
-        source.name.text.hasPrefix(systemPrefix) || source.name.text == "__collections"
+        source.name.text.utf8.starts(with: systemPrefix.utf8)
+            || source.name.text == "__collections"
     }
 
     /// Whether the name of a source begins with `__`, which is reserved for system collections.
-    static func isReserved(_ source: Source) -> Bool { source.name.text.hasPrefix("__") }
+    static func isReserved(_ source: Source) -> Bool {
+        source.name.text.utf8.starts(with: "__".utf8)
+    }
 
     /// Returns the name of a system collection without its namespace.
     func virtualName(_ source: Source) -> String {
