@@ -10,13 +10,15 @@ extension DocumentSnapshot {
     /// Returns the matching documents and their versions.
     ///
     /// `rankings` are those of this snapshot; if nil, they are computed. If `allAreReadable`, the
-    /// list may count tombstones in addition.
+    /// list may count tombstones in addition. If a peer may read only some collections, `readable`
+    /// names these.
     package func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
-        allAreReadable: Bool
+        readable: [String]? = nil, allAreReadable: Bool
     ) throws(EngineError) -> VersionList {
         var listing = VersionListing(
-            self, matcher, of: matcher.collections(in: self), allAreReadable: allAreReadable)
+            self, matcher, of: matcher.collections(in: self, readable: readable),
+            allAreReadable: allAreReadable)
         var scan = MatchScan(self, listing.scanned)
         let ranked = try known(rankings, matcher)
         try scan.run(matcher, ranked) { (key, document, collection) throws(EngineError) in

@@ -134,10 +134,11 @@ package final class SubscriptionMatcher {
     /// Returns the collections from which the queries select, without duplicates.
     ///
     /// Those of a query of all collections are in the order of their names: their numbers depend on
-    /// collections that the peer may not read.
-    func collections(in snapshot: DocumentSnapshot) -> [String] {
+    /// collections that the peer may not read. If the peer may read only some, `readable` names
+    /// these: the others must not cost it time.
+    func collections(in snapshot: DocumentSnapshot, readable: [String]? = nil) -> [String] {
         guard all != nil else { return named }
-        return snapshot.catalog.collections.filter { !$0.isReservedCollection }
+        return (readable ?? snapshot.catalog.collections).filter { !$0.isReservedCollection }
             .sorted { UTF8Order.compare($0, $1) < 0 }
     }
 

@@ -30,7 +30,8 @@ extension Receiver {
         listed = context.snapshot.log.commit
         exchange.session.compare(
             with: try snapshot.versions(
-                matching: matcher, rankings, allAreReadable: !context.access.isRestricted),
+                matching: matcher, rankings, readable: context.access.readableCollections,
+                allAreReadable: !context.access.isRestricted),
             most: context.limits.wanted, reportsDifferences: context.access.sendable != nil,
             isRanked: matcher.isRanked)
     }

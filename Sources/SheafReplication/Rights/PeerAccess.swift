@@ -84,6 +84,9 @@ package struct PeerAccess {
         scopes.allows(collection, toServer: isServer)
     }
 
+    /// The collections of which the peer may read some documents; nil if it may read all.
+    var readableCollections: [String]? { readable?.named }
+
     /// Whether the peer may read some documents of a collection, and this peer may send some.
     func maySelectSome(of collection: String) -> Bool {
         guard isShared(collection) else { return false }

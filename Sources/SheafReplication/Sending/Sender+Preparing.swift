@@ -25,12 +25,11 @@ extension Sender {
     }
 
     /// Returns the collections from which the peer may receive documents.
-    ///
-    /// Otherwise a subscription to all collections would visit documents that the peer cannot read.
     private func collections(
         in snapshot: DocumentSnapshot, _ context: PeerContext
     ) -> [String] {
-        matcher.collections(in: snapshot).filter { context.access.maySelectSome(of: $0) }
+        matcher.collections(in: snapshot, readable: context.access.readableCollections)
+            .filter { context.access.maySelectSome(of: $0) }
     }
 
     // MARK: Reconciliation

@@ -259,6 +259,21 @@ import Testing
         #expect(Set(names) == ["cars", "planes"])
     }
 
+    @Test func `documents of unreadable collections are not visited for a limited peer`() throws {
+        func used(hidden: Int) throws -> Int {
+            let scene = try DocumentScene(2)
+            try insert(scene, 0, "cars", "a")
+            for id in 0..<hidden { try insert(scene, 0, "secrets", "d\(id)") }
+            for number in 0..<2 { try scene.subscribe(number, ["*"]) }
+            try scene.connect(
+                0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: [:]))
+            try settle(scene)
+            #expect(try documents(scene, 1) == ["cars/a"])
+            return scene.nodes[0].replicator.slice.used
+        }
+        #expect(try used(hidden: 100) == used(hidden: 0))
+    }
+
     @Test func `a subscription to all collections uses no evaluation budget`() throws {
         let scene = try DocumentScene(2)
         for id in 0..<200 { try insert(scene, 0, "cars", "d\(id)") }
