@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafEngine
+import SheafQuery
 import SheafReplication
 import SheafStatements
 import SheafSync
