@@ -5,9 +5,14 @@ extension LinkStateDatabase {
         let length = entries.values.reduce(0) { $0 + $1.record.length }
         if entries.count > PresenceLimits.records { return "there are \(entries.count) records" }
         if length > PresenceLimits.recordBytes { return "the records have \(length) bytes" }
+        if length != totalLength { return "the records have \(length) bytes, not \(totalLength)" }
+        let hidden = Set(entries.filter { $0.value.distance == nil }.keys)
+        if hidden != hiddenKeys { return "\(hidden.count) records are hidden" }
+        let numbers = Set(entries.values.map(\.number.record))
+        if numbers.count != entries.count { return "two records have one number" }
         for connection in adjacentPeers.values {
-            if connection.acknowledgedVersions.count > entries.count {
-                return "a neighbor has unknown records"
+            if connection.isBusy, !busyConnections.contains(connection.number) {
+                return "connection \(connection.number) is busy and not listed"
             }
             if connection.queue.count != connection.queued.count {
                 return "a record is queued twice"

@@ -36,7 +36,7 @@ extension LinkStateDatabase {
             overtaking.version = max(overtaking.version ?? record.version, record.version)
             if isConflicting(record.version) { overtaking.recordConflict(record, at: now) }
         } else if record.version < own.version {
-            adjacentPeers[number]?.enqueue(key)
+            enqueue(key, on: number)
         }
     }
 

@@ -25,29 +25,12 @@ package struct LinkStateDatabase: Sendable {
         var hiddenSince: UInt64 = 0
         /// Whether the peer is reachable, or was.
         var wasReached = false
-    }
+        let number: RecordNumber
 
-    package struct Connection: Sendable {
-        let number: UInt64
-        let key: [UInt8]
-        let kind: UInt8
-        /// The neighbor's own record, received over this connection.
-        var selfRecord: PeerRecord?
-        /// Versions of stored records that the neighbor is known to have.
-        var acknowledgedVersions: [[UInt8]: PeerRecord.Version] = [:]
-        /// Keys of the records to send, in order.
-        var queue: [[UInt8]] = []
-        /// The queued keys; true for a record that is sent even if its peer is unreachable.
-        var queued: [[UInt8]: Bool] = [:]
-        /// Whether a message is unacknowledged.
-        var isSender = false
-        /// Whether the last message of the neighbor must still be acknowledged.
-        var owes = false
-        var tookAt: UInt64?
-
-        mutating func enqueue(_ key: [UInt8], evenHidden: Bool = false) {
-            if queued[key] == nil { queue.append(key) }
-            queued[key] = queued[key] == true || evenHidden
+        fileprivate func with(_ record: PeerRecord, _ number: RecordNumber) -> Self {
+            Self(
+                record: record, distance: distance, hiddenSince: hiddenSince,
+                wasReached: wasReached, number: number)
         }
     }
 
@@ -56,7 +39,17 @@ package struct LinkStateDatabase: Sendable {
     let salt: UInt64
     package private(set) var description: PeerRecord.Description
     private(set) var entries: [[UInt8]: Entry]
+    private var numbers = RecordNumbers()
+    /// Length of all records in bytes.
+    private(set) var totalLength = 0
+    /// Keys of the records whose peers are unreachable.
+    private(set) var hiddenKeys: Set<[UInt8]> = []
     var adjacentPeers: [UInt64: Connection] = [:]
+    /// The numbers of the connections in order, and those to each neighbor.
+    private var connectionNumbers: [UInt64] = []
+    private var connectionsByKey: [[UInt8]: [UInt64]] = [:]
+    /// Numbers of the connections for which actions may be due.
+    private(set) var busyConnections: Set<UInt64> = []
     /// Keys of the reachable peers, nearest first.
     private var order: [[UInt8]]
     private var hasNewConnections = false
@@ -73,13 +66,10 @@ package struct LinkStateDatabase: Sendable {
     ) {
         (self.key, self.description, self.salt) = (key, description, salt)
         let version = PeerRecord.Version(opening: opening, salt: salt, count: 0)
-        entries = [
-            key: Entry(
-                record: PeerRecord(key: key, version: version, description, neighbors: []),
-                distance: 0
-            )
-        ]
+        let record = PeerRecord(key: key, version: version, description, neighbors: [])
+        entries = [key: Entry(record: record, distance: 0, number: numbers.next(after: nil))]
         order = [key]
+        totalLength = record.length
     }
 
     /// The record of the local peer.
@@ -92,8 +82,7 @@ package struct LinkStateDatabase: Sendable {
     ///
     /// A neighbor's record received over its own connection takes precedence over a forwarded one.
     package var reachable: [PeerRecord] {
-        let direct = selfRecords
-        return order.compactMap { key in entries[key].map { direct[key] ?? $0.record } }
+        order.compactMap { key in entries[key].map { selfRecord(of: key) ?? $0.record } }
     }
 
     /// Number of stored records, including those of unreachable peers.
@@ -104,14 +93,20 @@ package struct LinkStateDatabase: Sendable {
     /// Adds a connection to an authenticated neighbor.
     package mutating func opened(_ number: UInt64, to key: [UInt8], kind: UInt8, at now: UInt64) {
         adjacentPeers[number] = Connection(number: number, key: key, kind: kind)
-        for known in order { adjacentPeers[number]?.enqueue(known) }
+        connectionNumbers.insert(inOrder: number)
+        connectionsByKey[key, default: []].insert(inOrder: number)
+        for known in order { enqueue(known, on: number) }
         revise()
         update(at: now)
     }
 
     /// Removes a closed connection.
     package mutating func closed(_ number: UInt64, at now: UInt64) {
-        guard adjacentPeers.removeValue(forKey: number) != nil else { return }
+        guard let key = adjacentPeers.removeValue(forKey: number)?.key else { return }
+        busyConnections.remove(number)
+        connectionNumbers.removeAll { $0 == number }
+        connectionsByKey[key]?.removeAll { $0 == number }
+        if connectionsByKey[key]?.isEmpty == true { connectionsByKey[key] = nil }
         hasNewConnections = true
         revise()
         update(at: now)
@@ -128,6 +123,7 @@ package struct LinkStateDatabase: Sendable {
     package mutating func receive(_ message: PresenceMessage, on number: UInt64, at now: UInt64) {
         guard adjacentPeers[number] != nil else { return }
         adjacentPeers[number]?.owes = true
+        busyConnections.insert(number)
         for record in message.records { store(record, from: number, at: now) }
         update(at: now)
     }
@@ -135,13 +131,14 @@ package struct LinkStateDatabase: Sendable {
     /// Handles the acknowledgment of the last message to a neighbor.
     package mutating func acknowledged(on number: UInt64) {
         adjacentPeers[number]?.isSender = false
+        busyConnections.insert(number)
         isBusy = true
     }
 
     /// Performs the work that is due, such as dropping records whose retention has expired.
     package mutating func tick(at now: UInt64) {
         guard let deadline, deadline <= now else { return }
-        let gone = entries.filter { $0.value.isExpired(at: now) }.map(\.key)
+        let gone = hiddenKeys.filter { entries[$0]?.isExpired(at: now) ?? false }
         for key in gone { removeRecord(key) }
         update(at: now)
     }
@@ -149,10 +146,12 @@ package struct LinkStateDatabase: Sendable {
     /// Time of the next scheduled action, computed from the state.
     private var nextDeadline: UInt64? {
         var deadlines: [UInt64] = overtaking.version == nil ? [] : [overtaking.from]
-        for connection in adjacentPeers.values where connection.owes {
+        for number in busyConnections {
+            guard let connection = adjacentPeers[number], connection.owes else { continue }
             deadlines.append(connection.mayTakeAt)
         }
-        for entry in entries.values where entry.distance == nil {
+        for key in hiddenKeys {
+            guard let entry = entries[key] else { continue }
             deadlines.append(entry.hiddenSince + PresenceLimits.retentionNanoseconds)
         }
         return deadlines.min()
@@ -163,7 +162,7 @@ package struct LinkStateDatabase: Sendable {
         guard isBusy else { return [] }
         isBusy = false
         var actions: [Action] = []
-        for number in adjacentPeers.keys.sorted() {
+        for number in busyConnections.sorted() {
             if let connection = adjacentPeers[number], connection.owes, connection.mayTakeAt <= now
             {
                 adjacentPeers[number]?.owes = false
@@ -173,6 +172,7 @@ package struct LinkStateDatabase: Sendable {
             if let message = nextMessage(on: number) {
                 actions.append(.send(connection: number, message))
             }
+            if adjacentPeers[number]?.isBusy != true { busyConnections.remove(number) }
         }
         if hasChanged { actions.append(.changed) }
         hasChanged = false
@@ -195,15 +195,16 @@ package struct LinkStateDatabase: Sendable {
         let known = entries[record.key]
         if let known, known.record.version > record.version {
             // The neighbor has an older record.
-            adjacentPeers[number]?.acknowledgedVersions[record.key] = record.version
-            adjacentPeers[number]?.enqueue(record.key, evenHidden: true)
+            adjacentPeers[number]?.acknowledged.remove(known.number)
+            enqueue(record.key, on: number, evenHidden: true)
             return
         }
-        adjacentPeers[number]?.acknowledgedVersions[record.key] = record.version
-        guard known?.record.version != record.version else { return }
-        entries[record.key] = Entry(
-            record: record, distance: known?.distance, hiddenSince: known?.hiddenSince ?? now,
-            wasReached: known?.wasReached ?? false)
+        let isNew = known?.record.version != record.version
+        if isNew { put(record, at: now) }
+        if let stored = entries[record.key]?.number {
+            adjacentPeers[number]?.acknowledged.insert(stored)
+        }
+        guard isNew else { return }
         if known?.record.neighbors != record.neighbors { hasNewConnections = true }
         if known?.wasReached == true { hasChanged = true }
         if known?.distance != nil {
@@ -212,20 +213,39 @@ package struct LinkStateDatabase: Sendable {
         }
     }
 
+    /// Stores a new record, or a new version of one.
+    private mutating func put(_ record: PeerRecord, at now: UInt64) {
+        let known = entries[record.key]
+        let number = numbers.next(after: known?.number)
+        entries[record.key] =
+            known?.with(record, number) ?? Entry(record: record, hiddenSince: now, number: number)
+        if known == nil { hiddenKeys.insert(record.key) }
+        totalLength += record.length - (known?.record.length ?? 0)
+    }
+
+    /// Queues a record for a neighbor.
+    mutating func enqueue(_ key: [UInt8], on number: UInt64, evenHidden: Bool = false) {
+        adjacentPeers[number]?.enqueue(key, evenHidden: evenHidden)
+        busyConnections.insert(number)
+    }
+
     /// Queues a record for all neighbors that lack its version.
     private mutating func queueForAll(_ key: [UInt8], evenHidden: Bool = false) {
-        guard let version = entries[key]?.record.version else { return }
+        guard let stored = entries[key]?.number else { return }
         for number in adjacentPeers.keys
-        where adjacentPeers[number]?.acknowledgedVersions[key] != version {
-            adjacentPeers[number]?.enqueue(key, evenHidden: evenHidden)
+        where adjacentPeers[number]?.acknowledged.contains(stored) == false {
+            enqueue(key, on: number, evenHidden: evenHidden)
         }
     }
 
     private mutating func removeRecord(_ key: [UInt8]) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         if entry.wasReached { hasChanged = true }
+        hiddenKeys.remove(key)
+        totalLength -= entry.record.length
+        defer { numbers.release(entry.number) }
         for number in adjacentPeers.keys {
-            adjacentPeers[number]?.acknowledgedVersions[key] = nil
+            adjacentPeers[number]?.acknowledged.remove(entry.number)
             guard adjacentPeers[number]?.queued.removeValue(forKey: key) != nil else { continue }
             adjacentPeers[number]?.queue.removeAll { $0 == key }
         }
@@ -234,9 +254,12 @@ package struct LinkStateDatabase: Sendable {
     /// Publishes a newer record of the local peer if its content or its version must change.
     mutating func revise(behind version: PeerRecord.Version? = nil) {
         var neighbors: [[UInt8]: UInt8] = [:]
-        for connection in adjacentPeers.values.sorted(by: { $0.number < $1.number })
-        where neighbors[connection.key] != nil || neighbors.count < PresenceLimits.neighbors {
-            neighbors[connection.key] = connection.kind
+        for number in connectionNumbers {
+            guard neighbors.count < PresenceLimits.neighbors else { break }
+            guard let key = adjacentPeers[number]?.key, neighbors[key] == nil else { continue }
+            // Of several connections to a peer, the newest one counts.
+            let newest = connectionsByKey[key]?.last ?? number
+            neighbors[key] = adjacentPeers[newest]?.kind
         }
         let old = own
         let record = PeerRecord(
@@ -248,19 +271,16 @@ package struct LinkStateDatabase: Sendable {
             neighbors: neighbors.map { PeerRecord.Neighbor(key: $0.key, kind: $0.value) })
         let isOther = record.neighbors != old.neighbors || record.description != old.description
         guard isOther || version != nil else { return }
-        entries[key]?.record = record
+        put(record, at: 0)
         if record.neighbors != old.neighbors { hasNewConnections = true }
         if isOther { hasChanged = true }
         queueForAll(key)
     }
 
-    /// Records that neighbors sent of themselves, by key.
-    private var selfRecords: [[UInt8]: PeerRecord] {
-        var direct: [[UInt8]: PeerRecord] = [:]
-        for connection in adjacentPeers.values.sorted(by: { $0.number < $1.number }) {
-            if let record = connection.selfRecord { direct[connection.key] = record }
-        }
-        return direct
+    /// Returns the record that a neighbor sent of itself, over the newest of its connections.
+    private func selfRecord(of key: [UInt8]) -> PeerRecord? {
+        guard let numbers = connectionsByKey[key] else { return nil }
+        return numbers.lazy.reversed().compactMap { adjacentPeers[$0]?.selfRecord }.first
     }
 
     // MARK: Reachability
@@ -276,7 +296,9 @@ package struct LinkStateDatabase: Sendable {
     /// Recomputes the peers reachable over connections that both ends list.
     private mutating func walk(at now: UInt64) {
         var shown: [[UInt8]: PeerRecord] = entries.mapValues(\.record)
-        for (key, record) in selfRecords where entries[key] != nil { shown[key] = record }
+        for key in entries.keys {
+            if let record = selfRecord(of: key) { shown[key] = record }
+        }
         var distances: [[UInt8]: Int] = [key: 0]
         var (found, next) = ([key], 0)
         while next < found.count {
@@ -291,14 +313,17 @@ package struct LinkStateDatabase: Sendable {
         for key in entries.keys where distances[key] == nil && entries[key]?.distance != nil {
             entries[key]?.hiddenSince = now
             entries[key]?.distance = nil
+            hiddenKeys.insert(key)
+            guard let stored = entries[key]?.number else { continue }
             // Neighbors may drop the record, so it is sent again once the peer is reachable.
             for number in adjacentPeers.keys {
-                adjacentPeers[number]?.acknowledgedVersions[key] = nil
+                adjacentPeers[number]?.acknowledged.remove(stored)
             }
         }
         for key in found {
             let isNew = entries[key]?.distance == nil
             entries[key]?.distance = distances[key]
+            hiddenKeys.remove(key)
             entries[key]?.wasReached = true
             if isNew { queueForAll(key) }
         }
@@ -310,9 +335,8 @@ package struct LinkStateDatabase: Sendable {
     /// Enforces the limits: drops unreachable peers first, then the farthest.
     private mutating func dropFarthest() {
         func length(_ key: [UInt8]) -> Int { entries[key]?.record.length ?? 0 }
-        let total = entries.keys.reduce(0) { $0 + length($1) }
         guard
-            entries.count > PresenceLimits.records || total > PresenceLimits.recordBytes
+            entries.count > PresenceLimits.records || totalLength > PresenceLimits.recordBytes
         else { return }
         let nearest = entries.sorted { one, other in
             let (near, far) = (one.value.distance ?? .max, other.value.distance ?? .max)
@@ -329,35 +353,6 @@ package struct LinkStateDatabase: Sendable {
         order.removeAll { entries[$0] == nil }
         hasChanged = true
     }
-
-    // MARK: Messages
-
-    private mutating func nextMessage(on number: UInt64) -> PresenceMessage? {
-        guard var connection = adjacentPeers[number], !connection.isSender,
-            !connection.queue.isEmpty
-        else {
-            return nil
-        }
-        var (records, length, count): ([PeerRecord], Int, Int) = ([], 8, 0)
-        for key in connection.queue {
-            let entry = entries[key]
-            let isKnown = entry?.distance != nil || connection.queued[key] == true
-            if let record = entry?.record, isKnown,
-                connection.acknowledgedVersions[key] != record.version
-            {
-                guard length + record.length <= PresenceLimits.messageLength else { break }
-                length += record.length
-                connection.acknowledgedVersions[key] = record.version
-                records.append(record)
-            }
-            connection.queued[key] = nil
-            count += 1
-        }
-        connection.queue.removeFirst(count)
-        connection.isSender = !records.isEmpty
-        adjacentPeers[number] = connection
-        return records.isEmpty ? nil : PresenceMessage(records)
-    }
 }
 
 extension LinkStateDatabase.Entry {
@@ -366,8 +361,9 @@ extension LinkStateDatabase.Entry {
     }
 }
 
-extension LinkStateDatabase.Connection {
-    fileprivate var mayTakeAt: UInt64 {
-        tookAt.map { $0 + PresenceLimits.acknowledgmentInterval } ?? 0
+extension [UInt64] {
+    /// Inserts a number into numbers in ascending order.
+    fileprivate mutating func insert(inOrder number: UInt64) {
+        insert(number, at: (lastIndex { $0 < number } ?? -1) + 1)
     }
 }
