@@ -73,6 +73,9 @@ extension MeshSimulation {
                 continue
             }
         }
+        if let violation = peer.replicator.violation {
+            throw Violation(description: "peer \(peer.number): \(violation)")
+        }
         serveSoon(peer)
     }
 
@@ -112,6 +115,8 @@ extension MeshSimulation {
 
     private func record(_ bytes: [UInt8]) {
         report.bytes += bytes.count
+        report.frameHash =
+            report.frameHash &* 31 &+ bytes.span.withUnsafeBytes { XXH3.hash64($0) }
         // Frames that idle connections send do not count as data.
         let type = bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil
         let isIdle = type == .ping || type == .pong || type == .historyDropped

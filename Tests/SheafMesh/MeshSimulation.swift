@@ -22,6 +22,8 @@ package final class MeshSimulation {
         package var connections = 0
         package var frames = 0
         package var bytes = 0
+        /// A hash of all sent frames in order, which shows whether two versions send the same ones.
+        package var frameHash: UInt64 = 0
         package var events = 0
         package var files = 0
         package var fetches = 0
@@ -313,6 +315,7 @@ extension MeshSimulation.Report {
         connections += other.connections
         frames += other.frames
         bytes += other.bytes
+        frameHash = frameHash &* 31 &+ other.frameHash
         files += other.files
         fetches += other.fetches
         events += other.events

@@ -87,6 +87,7 @@ private enum Mesh {
                 + "\(total.files) files, \(total.fetches) fetches, "
                 + "\(total.frames) frames, \(total.bytes) bytes, \(total.events) events "
                 + "in \(stopwatch)")
+        printLine("hash of the frames: \(String(total.frameHash, radix: 16))")
         let closeMessages = total.closeMessages.sorted { $0.key < $1.key }
             .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         printLine(

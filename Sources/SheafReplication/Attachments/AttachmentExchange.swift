@@ -48,6 +48,14 @@ package struct AttachmentExchange {
     /// Wanted attachments named by a document that the peer may read.
     var readable: Set<AttachmentID> = []
 
+    /// Whether something is requested, offered or checked in either direction.
+    ///
+    /// Otherwise neither time nor a commit has an effect on the exchange.
+    var isActive: Bool {
+        !sought.isEmpty || !offered.isEmpty || !requestedParts.isEmpty || checkAt != nil
+            || !checks.isEmpty || !proofsOwed.isEmpty || isCheckingProofs
+    }
+
     /// Number of further parts that may be requested from the peer.
     var fetchRoom: Int { SyncLimits.fetchWindow - requestedParts.count }
 

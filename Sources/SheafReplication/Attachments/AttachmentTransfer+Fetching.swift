@@ -20,7 +20,10 @@ extension AttachmentTransfer {
 
     /// Requests as many parts from each peer as its fetch window permits.
     package mutating func requestParts() {
-        for number in numbers where !self[number].isStalled {
+        var last: UInt64?
+        while let number = nextActive(after: last) {
+            last = number
+            guard !self[number].isStalled else { continue }
             while self[number].fetchRoom > 0, let part = nextPart(from: number) {
                 if self[number].requestedParts.isEmpty { self[number].lastReceipt = now }
                 self[number].requestedParts.append(part)
@@ -181,8 +184,8 @@ extension AttachmentTransfer {
         self[number].lastReceipt = now
         for part in self[number].requestedParts {
             guard let id = AttachmentID(bytes: part.id) else { continue }
-            let isElsewhere = exchanges.contains { other, exchange in
-                other != number && !exchange.isStalled && exchange.offered[id] != nil
+            let isElsewhere = active.contains { other in
+                other != number && !self[other].isStalled && self[other].offered[id] != nil
             }
             guard isElsewhere else { continue }
             self[number].isStalled = true

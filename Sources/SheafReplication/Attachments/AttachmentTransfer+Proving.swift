@@ -29,7 +29,7 @@ extension AttachmentTransfer {
             return
         }
         var wanted = Set(order).union(possiblyUnproven)
-        for number in numbers {
+        for number in active {
             wanted.formUnion(self[number].sought.keys)
             wanted.formUnion(
                 self[number].proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })

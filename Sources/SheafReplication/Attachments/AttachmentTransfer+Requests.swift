@@ -66,9 +66,9 @@ extension AttachmentTransfer {
 
     /// Starts or stops fetching an attachment for other peers, according to their requests.
     mutating func review(_ id: AttachmentID) {
-        let isRelayed = exchanges.values.contains { exchange in
+        let isRelayed = active.contains { number in
             // A request with one hop left is not forwarded.
-            guard let request = exchange.sought[id] else { return false }
+            guard let request = self[number].sought[id] else { return false }
             return request.mayRead && request.hops > 1
         }
         switch wanted[id] {
@@ -103,7 +103,7 @@ extension AttachmentTransfer {
         let isOwn = wanted[id]?.isOwn ?? false
         removeRequest(id)
         if isOwn { effects.append(.fetched(id, .complete(length: list.length))) }
-        for number in numbers { offer(id, to: number) }
+        for number in active { offer(id, to: number) }
     }
 
     mutating func failFile(_ id: AttachmentID, _ error: AttachmentError) {
@@ -147,8 +147,8 @@ extension AttachmentTransfer {
             return 0
         }
         guard !file.isOwn else { return SyncLimits.hops }
-        let others = exchanges.compactMap { other, exchange -> Int? in
-            guard other != number, let request = exchange.sought[id], request.mayRead else {
+        let others = active.compactMap { other -> Int? in
+            guard other != number, let request = self[other].sought[id], request.mayRead else {
                 return nil
             }
             return request.hops - 1

@@ -64,6 +64,8 @@ package struct AttachmentTransfer {
     /// The attachments exchanged with open connections, by their numbers, which `numbers` lists.
     private(set) var exchanges: [UInt64: AttachmentExchange] = [:]
     private(set) var numbers: [UInt64] = []
+    /// The numbers of the connections whose exchanges are active, in order.
+    private(set) var active: [UInt64] = []
     var wanted: [AttachmentID: WantedAttachment] = [:]
     /// The wanted attachments in the order of their requests.
     var order: [AttachmentID] = []
@@ -80,7 +82,7 @@ package struct AttachmentTransfer {
     var tokensCheckedAt: UInt64 = 0
 
     /// Whether requested proofs wait for the next iteration.
-    var isCheckingProofs: Bool { exchanges.values.contains(where: \.isCheckingProofs) }
+    var isCheckingProofs: Bool { active.contains { self[$0].isCheckingProofs } }
 
     /// Number of attachments that are fetched only for other peers.
     var relayedCount: Int { wanted.values.count { !$0.isOwn } }
@@ -116,8 +118,34 @@ package struct AttachmentTransfer {
                 yield &none
                 return
             }
+            let wasActive = exchanges.values[index].isActive
+            defer {
+                if exchanges.values[index].isActive != wasActive {
+                    setActive(number, !wasActive)
+                }
+            }
             yield &exchanges.values[index]
         }
+    }
+
+    private mutating func setActive(_ number: UInt64, _ isActive: Bool) {
+        let index = activeIndex(after: number)
+        if isActive { active.insert(number, at: index) } else { active.remove(at: index - 1) }
+    }
+
+    private func activeIndex(after number: UInt64) -> Int {
+        var (low, high) = (0, active.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if active[middle] > number { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// Returns the next connection after a number whose exchange is active.
+    func nextActive(after number: UInt64?) -> UInt64? {
+        let index = number.map(activeIndex) ?? 0
+        return index < active.count ? active[index] : nil
     }
 
     private static var none: AttachmentExchange {
@@ -140,7 +168,7 @@ package struct AttachmentTransfer {
     /// Adds a connection whose hello was received, and requests the wanted attachments from it.
     package mutating func open(_ number: UInt64, _ exchange: AttachmentExchange) {
         exchanges[number] = exchange
-        numbers = exchanges.keys.sorted()
+        numbers.insert(number, at: (numbers.lastIndex { $0 < number } ?? -1) + 1)
         sendRequests(to: number)
         checkTokensSoon()
     }
@@ -149,6 +177,7 @@ package struct AttachmentTransfer {
     package mutating func close(_ number: UInt64) {
         guard let exchange = exchanges.removeValue(forKey: number) else { return }
         numbers.removeAll { $0 == number }
+        if exchange.isActive { setActive(number, false) }
         for part in exchange.requestedParts { requeue(part, of: number) }
         for check in exchange.checks { removeIfEmpty(check.id) }
         for id in exchange.sought.keys.sorted(by: { $0.description < $1.description }) {
@@ -167,7 +196,9 @@ package struct AttachmentTransfer {
     package mutating func tick() {
         guard attachments != nil else { return }
         checkTokens()
-        for number in numbers {
+        var last: UInt64?
+        while let number = nextActive(after: last) {
+            last = number
             checkReaders(number)
             checkStall(number)
         }
@@ -178,9 +209,9 @@ package struct AttachmentTransfer {
 
     /// The time at which work is due next; nil if none is.
     var deadline: UInt64? {
-        var deadlines = exchanges.values.compactMap(\.checkAt)
-        for exchange in exchanges.values where !exchange.requestedParts.isEmpty {
-            deadlines.append(exchange.lastReceipt + Self.stallNanoseconds)
+        var deadlines = active.compactMap { self[$0].checkAt }
+        for number in active where !self[number].requestedParts.isEmpty {
+            deadlines.append(self[number].lastReceipt + Self.stallNanoseconds)
         }
         if let time = tokenCheckAt { deadlines.append(time) }
         if !wanted.isEmpty { deadlines.append(touchedAt + Self.touchNanoseconds) }
@@ -196,6 +227,16 @@ package struct AttachmentTransfer {
         for id in order where (try? attachments.has(id)) ?? false {
             do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }
         }
+    }
+
+    /// The numbers of the connections for which a commit can have an effect, in order.
+    ///
+    /// A wanted attachment may have become readable for any peer.
+    var concernedByCommits: [UInt64] { order.isEmpty ? active : numbers }
+
+    /// Returns the next connection after a number with requested proofs that wait.
+    func nextCheckingProofs(after number: UInt64?) -> UInt64? {
+        active[(number.map(activeIndex) ?? 0)...].first { self[$0].isCheckingProofs }
     }
 
     /// Checks the requests of a peer after a commit, which may name or complete attachments.

@@ -67,7 +67,12 @@ struct News {
     /// Returns the commits after `commit`; nil if some of them are not retained.
     func commits(after commit: CommitID) -> ArraySlice<Commit>? {
         guard commit >= start else { return nil }
-        return commits[(commits.firstIndex { $0.number > commit } ?? commits.endIndex)...]
+        var (low, high) = (0, commits.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if commits[middle].number > commit { high = middle } else { low = middle + 1 }
+        }
+        return commits[low...]
     }
 
     /// Returns a log position at or before all operations of the commits after `commit`.

@@ -6,6 +6,8 @@ package struct ReplicatorLimits: Sendable {
     package var part = SyncSession.segmentTarget
     /// Number of bytes of unwritten batches kept in memory per peer; the rest is on disk.
     package var inMemory = 20 << 20
+    /// Number of bytes received from all peers and not written beyond which no more are read.
+    package var unwritten = 256 << 20
     /// Number of bytes beyond which a batch is split, which bounds the memory for writing it.
     package var step = 256 << 20
 

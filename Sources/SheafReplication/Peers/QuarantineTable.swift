@@ -62,6 +62,11 @@ package struct QuarantineTable {
         return peers.values.reduce(into: []) { $0.formUnion($1.entries.keys) }
     }
 
+    /// Whether a peer with quarantined documents satisfies a condition on its key.
+    func containsPeer(where condition: ([UInt8]) -> Bool) -> Bool {
+        peers.keys.contains(where: condition)
+    }
+
     /// The keys of the peers with quarantined documents, in order.
     var keys: [[UInt8]] { peers.keys.sorted { $0.lexicographicallyPrecedes($1) } }
 

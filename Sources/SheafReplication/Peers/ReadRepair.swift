@@ -57,6 +57,9 @@ struct ReadRepairTable {
     }
 
     /// Returns the documents whose newer states a peer has not acknowledged.
+    /// Whether more documents are kept than the maximum.
+    var isOverfull: Bool { count > most }
+
     package func documents(for key: [UInt8]) -> Set<DocumentAddress> {
         entries[key]?.repairs.documents ?? []
     }

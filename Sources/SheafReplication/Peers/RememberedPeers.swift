@@ -24,10 +24,12 @@ struct RememberedPeers {
         }
     }
 
-    /// Maximum number of peers; beyond it disconnected ones are discarded.
+    /// Maximum number of peers; beyond it disconnected ones are discarded, unless there are fewer.
     static let maximumCount = 4_096
 
     private(set) var statuses: [[UInt8]: ReplicationStatus] = [:]
+    /// The keys of the peers whose status has changed since the last `drainChanged()`.
+    private var changed: Set<[UInt8]> = []
     private var authorizations: [[UInt8]: Authorization] = [:]
     /// The state of peers with limited rights.
     private var limited: [[UInt8]: LimitedPeer] = [:]
@@ -36,14 +38,17 @@ struct RememberedPeers {
 
     var count: Int { max(statuses.count, authorizations.count) }
 
-    /// Whether another peer must be discarded before this one is remembered.
-    func isFull(for key: [UInt8]) -> Bool {
-        authorizations[key] == nil && count >= Self.maximumCount
+    /// Whether other peers must be discarded before this one is remembered.
+    ///
+    /// Connected peers cannot be discarded; all but one of them count in addition to the maximum.
+    func isFull(for key: [UInt8], connected: Int) -> Bool {
+        authorizations[key] == nil && count >= Self.maximumCount + max(0, connected - 1)
     }
 
     /// Discards all peers that are not in `connected`; they reconcile when they connect again.
     mutating func discard(but connected: Set<[UInt8]>, through newest: CommitID) {
         statuses = statuses.filter { connected.contains($0.key) }
+        changed.formIntersection(connected)
         authorizations = authorizations.filter { connected.contains($0.key) }
         limited = limited.filter { connected.contains($0.key) }
         invalidThrough = newest
@@ -95,7 +100,17 @@ struct RememberedPeers {
     mutating func change(_ key: [UInt8], _ body: (inout ReplicationStatus) -> Void) -> Bool {
         let old = statuses[key]
         body(&statuses[key, default: ReplicationStatus()])
-        return statuses[key] != old
+        let isOther = statuses[key] != old
+        if isOther { changed.insert(key) }
+        return isOther
+    }
+
+    /// Returns the statuses that have changed since the last call.
+    mutating func drainChanged() -> [[UInt8]: ReplicationStatus] {
+        defer { changed = [] }
+        var found: [[UInt8]: ReplicationStatus] = [:]
+        for key in changed { found[key] = statuses[key] }
+        return found
     }
 
     /// Records that a connection ended; returns the number of consecutive short ones, at least 1.
@@ -111,6 +126,7 @@ struct RememberedPeers {
         status.endedMilliseconds = milliseconds
         status.shortConnections = isShort ? status.shortConnections + 1 : 1
         statuses[key] = status
+        changed.insert(key)
         return status.shortConnections
     }
 }

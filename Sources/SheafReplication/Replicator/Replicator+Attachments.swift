@@ -25,25 +25,25 @@ extension Replicator {
     func tickTransfer() {
         guard transfer.attachments != nil else { return }
         transfer.tick()
+        refreshTable()
         transfer.serveNext(
-            orderedConnections.compactMap { connection in
+            table.serving.members.compactMap { connection in
                 connection.session.nextServed.map { (connection.number, $0) }
             })
     }
 
     /// The time at which attachment work is due next; nil if none is.
     var transferDeadline: UInt64? {
-        if connections.values.contains(where: { $0.session.nextServed != nil }) { return now }
-        return transfer.deadline
+        table.serving.isEmpty ? transfer.deadline : now
     }
 
     /// Checks all requests for attachments after a commit or a change of the scopes.
     func checkTransfers() {
         guard transfer.attachments != nil else { return }
         transfer.completeStored()
-        for connection in orderedConnections {
-            answerProofs(on: connection)
-            transfer.checkRequests(of: connection.number)
+        for number in transfer.concernedByCommits {
+            if let connection = connections[number] { answerProofs(on: connection) }
+            transfer.checkRequests(of: number)
         }
     }
 

@@ -17,7 +17,7 @@ extension Replicator {
     }
 
     func end(_ number: UInt64, _ reason: CloseReason) {
-        guard let connection = removeConnection(number) else { return }
+        guard let connection = table.remove(number) else { return }
         emit(.ended(connection: number, reason))
         record(disconnected: connection, reason)
         mesh.closed(number, at: now)
@@ -40,9 +40,8 @@ extension Replicator {
 
     /// Records that this peer refused another one, as if a connection had ended for that reason.
     package func deny(_ key: [UInt8], at address: String, because reason: String) {
-        let isThere = connections.values.contains { $0.session.remote?.peerKey == key }
         // A permitted connection to the peer remains open.
-        guard !isThere else { return }
+        guard !table.isConnected(key) else { return }
         let closeMessage = CloseMessage(.refused, reason)
         _ = recordEnded(key, address, .ended(closeMessage, isRemote: false), afterShortTime: true)
     }
@@ -55,9 +54,8 @@ extension Replicator {
         guard let key = connection.session.remote?.peerKey ?? connection.expectedKey else {
             return writeToLog(reason, nil, 1)
         }
-        let isStillThere = connections.values.contains { $0.session.remote?.peerKey == key }
         // Another connection to the peer remains open.
-        guard !isStillThere else { return }
+        guard !table.isConnected(key) else { return }
         let isSteady = now >= connection.connectedAt + Self.steadyNanoseconds
         let count = recordEnded(key, connection.address, reason, afterShortTime: !isSteady)
         if count & (count - 1) == 0 { writeToLog(reason, key, count) }

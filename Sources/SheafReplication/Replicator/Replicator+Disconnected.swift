@@ -12,8 +12,9 @@ extension Replicator {
             addresses.map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
         let attempted = unknown
         var peers: [DisconnectedPeer] = []
-        for (key, status) in allStatuses.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-            guard !status.isConnected, let reason = status.lastCloseReason else { continue }
+        let disconnected = allStatuses.filter { !$0.value.isConnected }
+        for (key, status) in disconnected.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            guard let reason = status.lastCloseReason else { continue }
             unknown[status.address] = nil
             let ended = Int64(clamping: status.endedMilliseconds)
             let attempt = attempted[status.address].flatMap {

@@ -98,7 +98,7 @@ extension Replicator {
     }
 
     private func openConnection(to key: [UInt8]) -> Connection? {
-        orderedConnections.last { $0.session.isOpen && $0.session.remote?.peerKey == key }
+        table.connections(to: key).last { $0.session.isOpen }
     }
 
     private func isReceived(_ connection: Connection) -> Bool {

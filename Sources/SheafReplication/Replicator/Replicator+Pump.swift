@@ -20,16 +20,26 @@ extension Replicator {
             reportNewSite()
             transfer.requestParts()
             performTransfers()
-            let isDone = connections.values.allSatisfy {
-                !$0.isChanged && !$0.session.hasEffects
-            }
-            if isDone { return }
-            for connection in orderedConnections {
-                settle(connection)
-                guard connection.isChanged else { continue }
+            if table.touched.isEmpty { return }
+            visitTouched()
+        }
+    }
+
+    /// Performs the effects of the changed connections, in order.
+    ///
+    /// A connection that changes after its turn waits for the next round.
+    private func visitTouched() {
+        var last: UInt64?
+        while let connection = table.touched.next(after: last) {
+            last = connection.number
+            table.beginVisit(connection)
+            settle(connection)
+            if connection.isChanged {
                 follow(connection)
                 settle(connection)
             }
+            guard !table.touched.contains(connection) else { continue }
+            table.refresh(connection, through: news.snapshot.log.commit)
         }
     }
 
@@ -39,7 +49,8 @@ extension Replicator {
     /// of the previous one, a failed connection must end before its successor begins, and a tick
     /// completes one connection after the other.
     func settle(_ connection: Connection) {
-        while let effect = connection.session.nextEffect() {
+        // Only a change of the session is recorded in the table, and a check is none.
+        while connection.session.hasEffects, let effect = connection.session.nextEffect() {
             perform(effect, of: connection)
             performTransfers()
             if case .send = effect { continue }
@@ -50,12 +61,15 @@ extension Replicator {
     /// Takes the steps that the state of a connection permits, in a fixed order.
     func follow(_ connection: Connection) {
         connection.isChanged = false
+        defer { table.recordFollowed(connection) }
         guard connection.session.isOpen else { return }
         advanceReceiver(of: connection)
         compareIfComplete(connection)
-        connection.sender?.queueDurableRepairs(through: news.snapshot.log.commit)
-        reviewDisputed(on: connection)
         let newest = news.snapshot.log.commit
+        if connection.sender?.completeLater.isEmpty == false {
+            connection.sender?.queueDurableRepairs(through: newest)
+        }
+        reviewDisputed(on: connection)
         if connection.sender?.isDue(through: newest, isLimited: connection.isLimited) == true {
             send(connection)
         }
@@ -119,6 +133,7 @@ extension Replicator {
     }
 
     private func greet(_ connection: Connection, _ hello: Hello) {
+        table.recordPeer(of: connection)
         guard replaceConnection(connection, hello), prepareRights(of: connection, hello) else {
             return
         }

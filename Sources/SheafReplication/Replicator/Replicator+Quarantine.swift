@@ -18,9 +18,8 @@ extension Replicator {
     /// The time of the next check of quarantined documents; nil if no connected peer sent any.
     var quarantineDeadline: UInt64? {
         guard let checkAt = quarantine.checkAt,
-            connections.values.contains(where: { connection in
-                connection.session.isOpen
-                    && connection.session.remote.map { quarantine[$0.peerKey] != nil } ?? false
+            quarantine.containsPeer(where: { key in
+                table.connections(to: key).contains { $0.session.isOpen }
             })
         else { return nil }
         return checkAt

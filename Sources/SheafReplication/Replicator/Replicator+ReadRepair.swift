@@ -36,9 +36,9 @@ extension Replicator {
 
     /// Discards read repairs beyond the limit; the affected peers reconcile instead.
     private func discardExcessRepairs() {
-        let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
+        guard repairs.isOverfull else { return }
         let discarded = repairs.discardExcess(
-            connected: connected, newest: news.snapshot.log.commit)
+            connected: table.keys, newest: news.snapshot.log.commit)
         guard !discarded.isEmpty else { return }
         for connection in orderedConnections where connection.sender?.isStreaming == true {
             guard let key = connection.session.remote?.peerKey, discarded.contains(key) else {

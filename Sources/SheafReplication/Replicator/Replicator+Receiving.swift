@@ -171,9 +171,8 @@ extension Replicator {
     private func recordWritten(_ outcome: WriteJob.Outcome) {
         unfinishedWrites.end(
             on: outcome.connection, through: outcome.lastCommit, durable: news.snapshot.log.commit)
-        for connection in orderedConnections where connection.receiver.awaitsComparison {
-            connection.isChanged = true
-        }
+        refreshTable()
+        for connection in table.awaiting.members { connection.isChanged = true }
     }
 
     /// Records the peer's writes to hidden documents, and logs those that were dropped.

@@ -41,8 +41,8 @@ extension Replicator {
     ///
     /// Otherwise a store that accepts any peer would remember every peer that ever connected.
     func makeRoom(forPeer key: [UInt8]) {
-        guard peers.isFull(for: key) else { return }
-        let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
+        guard peers.isFull(for: key, connected: table.peerCount) else { return }
+        let connected = table.keys
         discardQuarantines(but: connected)
         refusals.discard(but: connected)
         peers.discard(but: connected, through: news.snapshot.log.commit)

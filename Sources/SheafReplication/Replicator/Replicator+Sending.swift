@@ -89,6 +89,18 @@ extension Replicator {
         runSender(of: connection) { sender, context, _ in sender.scheduleLimited(context) }
     }
 
+    /// Schedules the sending of new commits.
+    ///
+    /// For all other connections, commits permit no further steps.
+    func scheduleSending() {
+        refreshTable()
+        var last: UInt64?
+        while let connection = table.nextAfterCommit(last) {
+            last = connection.number
+            scheduleSending(connection)
+        }
+    }
+
     /// Makes the peer reconcile its subscription again.
     func restart(_ connection: Connection) {
         connection.sender?.restart(on: &connection.exchange)
@@ -96,7 +108,8 @@ extension Replicator {
 
     /// Collects changed documents for all connections to peers with limited rights.
     func collectChangesForLimitedPeers() {
-        let limited = orderedConnections.filter { $0.isLimited && $0.sender != nil }
+        refreshTable()
+        let limited = table.followers.members.filter { $0.isLimited && $0.sender != nil }
         guard !limited.isEmpty else { return }
         let changes: [ChangedDocument]
         do throws(EngineError) { changes = try news.changedDocuments() } catch {
@@ -119,35 +132,54 @@ extension Replicator {
     func continueSending() {
         slice.refill()
         // In most iterations there is no unfinished work.
-        guard
-            transfer.isCheckingProofs
-                || connections.values.contains(where: { $0.isUnfinished || $0.delayed != nil })
-        else { return }
-        let ordered = orderedConnections
-        let first = ordered.firstIndex { $0.number > lastSlicedConnection } ?? 0
-        for connection in ordered[first...] + ordered[..<first] {
-            let wasOver = slice.isOver
-            begin(connection)
-            if connection.sender?.preparation != nil {
-                evaluate(connection) { sender, context, exchange throws(EngineError) in
-                    try sender.prepare(context, on: &exchange)
-                }
-            }
-            follow(connection)
-            if connection.sender?.limited.isJudging == true {
-                evaluate(connection) { sender, context, exchange throws(EngineError) in
-                    try sender.judgeChanges(context, on: &exchange)
-                }
-            }
-            if connection.sender?.hasMore == true {
-                connection.sender?.isAwake = true
-                follow(connection)
-            }
-            settleDisputed(on: connection)
-            recordSynced(connection)
-            if transfer[connection.number].isCheckingProofs { answerProofs(on: connection) }
-            settle(connection)
-            if slice.isOver, !wasOver { lastSlicedConnection = connection.number }
+        refreshTable()
+        guard transfer.isCheckingProofs || !table.working.isEmpty else { return }
+        let first = lastSlicedConnection
+        var last: UInt64? = first
+        while let connection = nextWorking(after: last) {
+            last = connection.number
+            continueSending(connection)
         }
+        last = nil
+        while let connection = nextWorking(after: last), connection.number <= first {
+            last = connection.number
+            continueSending(connection)
+        }
+    }
+
+    /// Returns the next connection that may have unfinished work.
+    ///
+    /// It may also have changed since its steps were last taken; all others would do nothing.
+    private func nextWorking(after number: UInt64?) -> Connection? {
+        let next = table.nextWorking(after: number)
+        guard let proving = transfer.nextCheckingProofs(after: number),
+            proving < next?.number ?? .max
+        else { return next }
+        return connections[proving]
+    }
+
+    private func continueSending(_ connection: Connection) {
+        let wasOver = slice.isOver
+        begin(connection)
+        if connection.sender?.preparation != nil {
+            evaluate(connection) { sender, context, exchange throws(EngineError) in
+                try sender.prepare(context, on: &exchange)
+            }
+        }
+        follow(connection)
+        if connection.sender?.limited.isJudging == true {
+            evaluate(connection) { sender, context, exchange throws(EngineError) in
+                try sender.judgeChanges(context, on: &exchange)
+            }
+        }
+        if connection.sender?.hasMore == true {
+            connection.sender?.isAwake = true
+            follow(connection)
+        }
+        settleDisputed(on: connection)
+        recordSynced(connection)
+        if transfer[connection.number].isCheckingProofs { answerProofs(on: connection) }
+        settle(connection)
+        if slice.isOver, !wasOver { lastSlicedConnection = connection.number }
     }
 }

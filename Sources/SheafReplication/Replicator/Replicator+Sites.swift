@@ -68,9 +68,8 @@ extension Replicator {
     func recordSite(_ hello: Hello, on connection: Connection) {
         connection.exchange.sites.open(hello)
         addPauses(SitePauses(site: hello.site, pauses: hello.pauses), from: connection)
-        let rivals = orderedConnections.filter { other in
-            other !== connection && other.exchange.sites.peer == hello.site
-                && !other.exchange.sites.hasMoved
+        let rivals = table.connections(withSite: hello.site).filter { other in
+            other !== connection && !other.exchange.sites.hasMoved
                 && other.session.isOpen
                 && other.session.remote?.log != hello.log
         }
@@ -101,8 +100,7 @@ extension Replicator {
     func replaceConnection(_ connection: Connection, _ hello: Hello) -> Bool {
         let isContested = openings.record(hello)
         connection.greetedAt = now
-        for other in orderedConnections
-        where other !== connection && other.session.remote?.peerKey == hello.peerKey {
+        for other in table.connections(to: hello.peerKey) where other !== connection {
             let isTwin = isContested && other.session.remote?.log != hello.log
             if isTwin, let greetedAt = other.greetedAt, now < greetedAt + Self.turn {
                 fail(connection, .sameKey, Self.contested)

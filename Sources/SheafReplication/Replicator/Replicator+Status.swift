@@ -8,6 +8,9 @@ extension Replicator {
     /// The status of all remembered peers, by peer key.
     package var allStatuses: [[UInt8]: ReplicationStatus] { peers.statuses }
 
+    /// Returns the statuses that have changed since the last call, by peer key.
+    package func drainChangedStatuses() -> [[UInt8]: ReplicationStatus] { peers.drainChanged() }
+
     func record(connected connection: Connection, _ hello: Hello) {
         change(connection) { status in
             status.isConnected = true

@@ -61,9 +61,8 @@ package final class Replicator {
     package let log: XXH3.Hash128
     private let random: () -> UInt64
     let limits: ReplicatorLimits
-    private(set) var connections: [UInt64: Connection] = [:]
-    /// All connections, ordered by number so that runs are deterministic.
-    private(set) var orderedConnections: [Connection] = []
+    /// The connections, and those that an event must visit.
+    let table = ConnectionTable()
     var peers = RememberedPeers()
     private var effects: [Effect] = []
 
@@ -153,20 +152,17 @@ package final class Replicator {
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let connection = Connection(
-            number, nonce: hello.nonce, at: address, session,
+            number, in: table, nonce: hello.nonce, at: address, session,
             PeerAccess(rights, own: ownRights, scopes, until: evaluationStop), kind,
             expecting: key, at: now)
         connection.exchange.sites.reported = site.site
-        connections[number] = connection
-        orderedConnections = connections.values.sorted { $0.number < $1.number }
+        table.insert(connection)
         pump()
     }
 
-    /// Removes a connection; returns nil if there is none with the number.
-    func removeConnection(_ number: UInt64) -> Connection? {
-        orderedConnections.removeAll { $0.number == number }
-        return connections.removeValue(forKey: number)
-    }
+    var connections: [UInt64: Connection] { table.byNumber }
+    /// All connections, ordered by number so that runs are deterministic.
+    var orderedConnections: [Connection] { table.ordered }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
         self.now = now
@@ -182,7 +178,11 @@ package final class Replicator {
         applyScopes()
         self.now = now
         transfer.now = now
-        for connection in orderedConnections {
+        table.touchDue(at: now)
+        // The timers of all other connections are not due.
+        var last: UInt64?
+        while let connection = table.touched.next(after: last) {
+            last = connection.number
             connection.session.tick(at: now)
             checkAnnouncementTimeout(connection)
             applyRateLimits(connection)
@@ -200,26 +200,13 @@ package final class Replicator {
 
     /// The time at which `tick(at:)` is due next; nil if no timer is pending.
     package var deadline: UInt64? {
-        if connections.values.contains(where: \.isUnfinished)
-            || transfer.isCheckingProofs
-        {
-            return now
+        refreshTable()
+        if table.unfinishedCount > 0 || transfer.isCheckingProofs { return now }
+        let others = [transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline]
+        return others.reduce(table.deadline) { first, other in
+            guard let first, let other else { return first ?? other }
+            return min(first, other)
         }
-        let deadlines = connections.values.compactMap { connection in
-            [
-                // Announcements do not time out during a write: the job may contain their
-                // documents.
-                connection.session.deadline,
-                connection.receiver.isWriting ? nil : connection.receiver.announced.deadline,
-                connection.receiver.delayedSubscription?.turn,
-                connection.delayed?.turn, connection.sender?.echoDue,
-            ].compactMap { $0 }.min()
-        }
-        return
-            (deadlines
-            + [transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline]
-            .compactMap { $0 })
-            .min()
     }
 
     /// Processes commits that have become visible to readers.
@@ -236,10 +223,27 @@ package final class Replicator {
         requestEvicted()
         requestNewCollections()
         collectChangesForLimitedPeers()
-        for connection in orderedConnections { scheduleSending(connection) }
+        scheduleSending()
         pump()
-        news.discard(before: connections.values.compactMap { $0.sender?.sent }.min())
+        news.discard(before: table.behind.members.compactMap { $0.sender?.sent }.min())
         checkTransfers()
         pump()
+    }
+
+    /// Number of bytes of complete batches of all peers that are not written, without those that
+    /// spilled to disk.
+    package var unwrittenLength: Int { table.unwrittenLength }
+
+    /// Updates the lists of the table for the connections that have changed.
+    func refreshTable() {
+        table.refresh(through: news.snapshot.log.commit)
+    }
+
+    /// A description of the first violated invariant after an event, or nil; for tests.
+    package var violation: String? {
+        if let pending = orderedConnections.first(where: \.isPending) {
+            return "connection \(pending.number) is pending after an event"
+        }
+        return table.violation(through: news.snapshot.log.commit)
     }
 }

@@ -129,12 +129,11 @@ package struct SyncSession: Sendable {
 
     /// Removes and returns the next effect; the host may call other methods between two effects.
     package mutating func nextEffect() -> Effect? {
-        guard returnedCount < effects.count else {
-            (effects, returnedCount) = ([], 0)
-            return nil
-        }
+        guard returnedCount < effects.count else { return nil }
+        let effect = effects[returnedCount]
         returnedCount += 1
-        return effects[returnedCount - 1]
+        if returnedCount == effects.count { (effects, returnedCount) = ([], 0) }
+        return effect
     }
 
     /// Whether effects are pending.
@@ -207,14 +206,14 @@ package struct SyncSession: Sendable {
     /// Time of the next timeout or ping.
     package var deadline: UInt64? {
         guard phase != .ended else { return nil }
-        var deadlines = [lastReceipt + SyncLimits.idleNanoseconds]
-        if phase == .greeting { deadlines.append(startedAt + SyncLimits.greetingNanoseconds) }
+        var first = lastReceipt + SyncLimits.idleNanoseconds
+        if phase == .greeting { first = min(first, startedAt + SyncLimits.greetingNanoseconds) }
         if phase == .open, !isPinging {
-            deadlines.append(lastReceipt + SyncLimits.quietNanoseconds)
+            first = min(first, lastReceipt + SyncLimits.quietNanoseconds)
         }
-        if let frameBegunAt { deadlines.append(frameBegunAt + SyncLimits.frameNanoseconds) }
-        if let historyDeadline { deadlines.append(historyDeadline) }
-        return deadlines.min()
+        if let frameBegunAt { first = min(first, frameBegunAt + SyncLimits.frameNanoseconds) }
+        if let historyDeadline { first = min(first, historyDeadline) }
+        return first
     }
 
     /// Sends a close message and ends the session, unless it has ended.
