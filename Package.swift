@@ -52,11 +52,10 @@ let package = Package(
         .system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
         .system("CEdit", "libedit", apt: "libedit-dev", brew: "libedit"),
         .system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
+        .systemLibrary(name: "CEpoll"),
 
-        // Floor 1: bytes.
+        // Floor 1: bytes; threads, conditions and clocks of the operating system.
         .target(name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"]),
-
-        // Floor 1: threads, conditions and clocks of the operating system.
         .target(name: "SheafSystem"),
 
         // Floor 1: lines that a user types at a terminal, with a history; used by the tool alone.
@@ -135,7 +134,7 @@ let package = Package(
         .target(
             name: "SheafNetwork",
             dependencies: [
-                "COpenSSL", "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem",
+                "CEpoll", "COpenSSL", "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem",
                 "SheafTransport",
             ]),
 
@@ -261,8 +260,9 @@ let package = Package(
         .executableTarget(
             name: "sheaf-network",
             dependencies: [
-                "Sheaf", "SheafNetwork", "SheafNetworkModel", "SheafStatements", "SheafStorage",
-                "SheafStore", "SheafSync", "SheafSystem", "SheafTestSupport",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork", "SheafNetworkModel",
+                "SheafStatements", "SheafStorage", "SheafStore", "SheafSync", "SheafSystem",
+                "SheafTestSupport",
             ],
             path: "Tests/sheaf-network"),
         .testTarget(
@@ -363,7 +363,8 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             dependencies: [
                 "BenchHarness", "BenchStores", "BenchWorkloads", "CLMDB", "CSQLite", "Sheaf",
                 "SheafBytes", "SheafDocument", "SheafInspector", "SheafNetwork", "SheafQuery",
-                "SheafStatements", "SheafStorage", "SheafSystem", "SheafTransfer",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
+                "SheafTransfer",
             ],
             path: "Benchmarks/Sources/SheafBench"),
 
@@ -382,9 +383,8 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
 if Context.environment["SHEAF_FUZZING"] != nil {
     let models: KeyValuePairs = [
         "FuzzDiscovery": "SheafNetworkModel", "FuzzDocuments": "SheafDocumentModel",
-        "FuzzFrames": "SheafSyncModel",
-        "FuzzPresence": "SheafSyncModel", "FuzzSessions": "SheafMesh",
-        "FuzzStatements": "SheafQuery",
+        "FuzzFrames": "SheafSyncModel", "FuzzPresence": "SheafSyncModel",
+        "FuzzSessions": "SheafMesh", "FuzzStatements": "SheafQuery",
     ]
     for (name, model) in models {
         package.targets.append(

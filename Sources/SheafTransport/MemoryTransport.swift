@@ -126,10 +126,24 @@ private final class MemoryTransport: PeerTransport {
 private final class MemoryWire: Sendable {
     private struct End: Sendable {
         var handler: (any PeerConnectionHandler)?
-        /// Messages to be delivered.
+        /// Messages to be delivered, from the index `next` on.
         var early: [[UInt8]] = []
+        var next = 0
         /// Whether a thread is delivering or `begin` is running; other threads only append.
         var isSender = true
+        /// Whether messages are delivered to this end.
+        var isReading = true
+        /// Number of bytes to be delivered.
+        var length = 0
+
+        mutating func removeFirst() -> [UInt8] {
+            let message = early[next]
+            early[next] = []
+            next += 1
+            length -= message.count
+            if next == early.count { (early, next) = ([], 0) }
+            return message
+        }
     }
 
     private struct State: Sendable {
@@ -171,7 +185,8 @@ private final class MemoryWire: Sendable {
         let handler: (any PeerConnectionHandler)? = state.withLock { state in
             guard state.isOpen else { return nil }
             state.ends[end].early.append(bytes)
-            guard !state.ends[end].isSender else { return nil }
+            state.ends[end].length += bytes.count
+            guard !state.ends[end].isSender, state.ends[end].isReading else { return nil }
             state.ends[end].isSender = true
             return state.ends[end].handler
         }
@@ -180,15 +195,34 @@ private final class MemoryWire: Sendable {
 
     private func deliver(to end: Int, _ handler: any PeerConnectionHandler) {
         while true {
-            let messages = state.withLock { state in
-                defer { state.ends[end].early = [] }
-                if state.ends[end].early.isEmpty { state.ends[end].isSender = false }
-                return state.ends[end].early
+            // The handler may stop the reading after each message.
+            let message: [UInt8]? = state.withLock { state in
+                guard state.ends[end].isReading, state.ends[end].next < state.ends[end].early.count
+                else {
+                    state.ends[end].isSender = false
+                    return nil
+                }
+                return state.ends[end].removeFirst()
             }
-            guard !messages.isEmpty else { return }
-            for message in messages { message.span.withUnsafeBytes { handler.received($0) } }
+            guard let message else { return }
+            message.span.withUnsafeBytes { handler.received($0) }
         }
     }
+
+    /// Begins or stops the delivery to an end.
+    func setReading(_ isReading: Bool, at end: Int) {
+        let handler: (any PeerConnectionHandler)? = state.withLock { state in
+            guard state.isOpen else { return nil }
+            state.ends[end].isReading = isReading
+            guard isReading, !state.ends[end].isSender else { return nil }
+            state.ends[end].isSender = true
+            return state.ends[end].handler
+        }
+        if let handler { deliver(to: end, handler) }
+    }
+
+    /// Number of bytes that wait for an end.
+    func length(at end: Int) -> Int { state.withLock { $0.ends[end].length } }
 
     func cut(_ reason: String) { closeConnection([reason, reason]) }
 
@@ -223,7 +257,11 @@ private final class MemoryConnection: PeerConnection {
     }
 
     var kind: PeerConnectionKind { .memory }
-    var queuedLength: Int { 0 }
+    var queuedLength: Int { wire.length(at: 1 - end) }
+
+    func setReading(_ isReading: Bool) {
+        wire.setReading(isReading, at: end)
+    }
 
     func close(because reason: String) {
         let other = "the other side closed the connection"

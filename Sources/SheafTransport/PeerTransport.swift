@@ -101,6 +101,12 @@ public protocol PeerConnection: AnyObject, Sendable {
     var kind: PeerConnectionKind { get }
     /// Queues bytes without blocking.
     func send(_ bytes: [UInt8])
+    /// Begins or stops passing received bytes to the handler; at first they are passed.
+    ///
+    /// Without reading, the other end can send only as much as the system buffers. A few bytes that
+    /// were received before are still passed. A reader that stops should begin again soon: the
+    /// other end closes a connection on which it receives nothing.
+    func setReading(_ isReading: Bool)
     /// Number of bytes queued and not sent yet.
     var queuedLength: Int { get }
     /// Sends the queued bytes and ends the connection; does not wait for a stalled peer.
@@ -115,6 +121,8 @@ extension PeerConnection {
     public var ownRights: PeerRights? { nil }
     /// A transport without a case of its own.
     public var kind: PeerConnectionKind { .other }
+    /// Does nothing: received bytes are always passed.
+    public func setReading(_ isReading: Bool) {}
 }
 
 /// The kind of transport of a connection.

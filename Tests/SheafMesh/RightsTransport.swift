@@ -51,6 +51,7 @@ package final class RightsTransport: PeerTransport {
         }
 
         var kind: PeerConnectionKind { base.kind }
+        func setReading(_ isReading: Bool) { base.setReading(isReading) }
         var queuedLength: Int { base.queuedLength }
         func send(_ bytes: [UInt8]) { base.send(bytes) }
         func close(because reason: String) { base.close(because: reason) }

@@ -56,11 +56,11 @@ final class LocalDiscovery {
     var deadline: UInt64 { min(machine.deadline, nextScan) }
 
     /// Adds the descriptors to wait for.
-    func prepare(_ poller: inout Poller) {
+    func prepare(_ poller: Poller) {
         polled = sockets.map { link, socket in
-            (link, poller.add(socket.number, reading: true, writing: false))
+            (link, poller.addTemporary(socket.number))
         }
-        changesIndex = changes.map { poller.add($0.number, reading: true, writing: false) }
+        changesIndex = changes.map { poller.addTemporary($0.number) }
     }
 
     /// Reads what has arrived.

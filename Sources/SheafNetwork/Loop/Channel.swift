@@ -25,15 +25,21 @@ final class Channel {
     let traffic = TrafficMeter()
     let sender: ConnectionSender
     let beganNanoseconds: UInt64
-    var stage: Stage
+    private let changes: ChannelChanges
+    /// Whether `changes` contains the channel.
+    fileprivate var isListed = false
+    var stage: Stage { didSet { changes.add(self) } }
     /// The monotonic time at which the stage times out.
-    var deadlineNanoseconds: UInt64?
+    var deadlineNanoseconds: UInt64? { didSet { changes.add(self) } }
     /// The time at which the connection must end, in milliseconds since 1970.
-    var endMilliseconds: UInt64?
+    var endMilliseconds: UInt64? { didSet { changes.add(self) } }
+    /// The times of the channel that were last added to the queues of times.
+    var queuedStageEnd: UInt64?
+    var queuedGrantEnd: UInt64?
     /// Whether connecting or the last TLS call needs the socket to become writable.
-    var wantsToWrite = false
+    var wantsToWrite = false { didSet { changes.add(self) } }
     /// Whether work is left for which the socket does not become ready.
-    var isUnfinished = false
+    var isUnfinished = false { didSet { changes.add(self) } }
     var connectedNanoseconds: UInt64?
     /// Whether the peer has sent anything.
     var hasReceived = false
@@ -43,13 +49,13 @@ final class Channel {
     var learnedHost: [UInt8]?
     /// The peer's key and the close error, set from sending the close alert until the peer closes.
     var parting: (key: PeerKey, error: NetworkError)?
-    /// The index of the socket in the poller.
-    var pollerIndex: Int?
 
     init(
         _ identifier: UInt64, _ socket: Socket, address: String, role: Proof.Role, dialer: UInt64?,
-        stage: Stage, now: UInt64, limits: NetworkLimits, network: [UInt8] = []
+        stage: Stage, now: UInt64, limits: NetworkLimits, network: [UInt8] = [],
+        in changes: ChannelChanges
     ) {
+        self.changes = changes
         self.network = network
         self.identifier = identifier
         self.socket = socket
@@ -70,5 +76,23 @@ final class Channel {
     var talkingKey: PeerKey? {
         if case .exchange(_, _, let key) = stage { return key }
         return nil
+    }
+}
+
+/// The channels that have changed since the loop last waited.
+final class ChannelChanges {
+    private var channels: [Channel] = []
+
+    func add(_ channel: Channel) {
+        guard !channel.isListed else { return }
+        channel.isListed = true
+        channels.append(channel)
+    }
+
+    /// Removes and returns the changed channels.
+    func drain() -> [Channel] {
+        defer { channels = [] }
+        for channel in channels { channel.isListed = false }
+        return channels
     }
 }

@@ -21,13 +21,22 @@ final class ConnectionSender: Sendable {
         var unfinished: Int?
     }
 
+    /// Whether the loop reads from the connection.
+    var isReading: Bool { reading.load(ordering: .relaxed) }
+
     let queue: OutgoingQueue
+    private let reading = Atomic<Bool>(true)
     private let traffic: TrafficMeter
     private let state = Mutex(State())
 
     init(_ queue: OutgoingQueue, _ traffic: TrafficMeter) {
         self.queue = queue
         self.traffic = traffic
+    }
+
+    /// Begins or stops reading; returns whether that is a change.
+    func setReading(_ isReading: Bool) -> Bool {
+        reading.exchange(isReading, ordering: .relaxed) != isReading
     }
 
     /// Allows threads other than the loop to send.

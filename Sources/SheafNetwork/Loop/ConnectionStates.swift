@@ -17,16 +17,37 @@ final class ConnectionStates: Sendable {
         let state: State
     }
 
-    private let entries = Mutex<[Entry]>([])
+    private struct State {
+        var dialers: [Entry] = []
+        /// The open connections, by the identifiers of their channels.
+        var channels: [UInt64: Entry] = [:]
+    }
 
-    /// Replaces the published states.
-    func publish(_ new: [Entry]) {
-        entries.withLock { $0 = new }
+    private let state = Mutex(State())
+
+    /// Replaces the published states of dialers.
+    func publish(_ dialers: [Entry]) {
+        state.withLock { $0.dialers = dialers }
+    }
+
+    /// Adds an open connection.
+    func add(_ entry: Entry, ofChannel channel: UInt64) {
+        state.withLock { $0.channels[channel] = entry }
+    }
+
+    func remove(channel: UInt64) {
+        state.withLock { $0.channels[channel] = nil }
+    }
+
+    func removeAll() {
+        state.withLock { $0 = State() }
     }
 
     /// Returns the published states; `now` determines the remaining waiting times.
     func connections(at now: UInt64) -> [NetworkConnectionStatus] {
-        entries.withLock { $0 }.map { entry in
+        let state = state.withLock { $0 }
+        let channels = state.channels.sorted { $0.key < $1.key }.map(\.value)
+        return (state.dialers + channels).map { entry in
             var traffic = NetworkTraffic()
             if case .connected(_, _, let meter) = entry.state { traffic = meter.traffic }
             let state: NetworkConnectionStatus.State =

@@ -30,9 +30,11 @@ extension NetworkLoop {
             try makeRoom(for: address.network)
             let identifier = newIdentifier()
             let session = try TLSSession(setup.tls, socket: socket.number, role: .listener)
-            channels[identifier] = Channel(
-                identifier, socket, address: name, role: .listener, dialer: nil,
-                stage: .tlsHandshake(session), now: now, limits: limits, network: address.network)
+            add(
+                Channel(
+                    identifier, socket, address: name, role: .listener, dialer: nil,
+                    stage: .tlsHandshake(session), now: now, limits: limits,
+                    network: address.network, in: changes))
         } catch {
             reportRefusal(name, error)
         }
@@ -40,7 +42,7 @@ extension NetworkLoop {
 
     /// Closes an unauthenticated connection if a limit is reached; throws if none may be closed.
     private func makeRoom(for network: [UInt8]) throws(NetworkError) {
-        let unknown = channels.values.filter(\.isUnknown)
+        let unknown = Array(unknown.values)
         let neighbors = unknown.filter { $0.network == network }
         if neighbors.count >= limits.unknownConnectionsPerNetwork {
             guard let channel = oldestSilent(neighbors) ?? oldestPatient(neighbors) else {

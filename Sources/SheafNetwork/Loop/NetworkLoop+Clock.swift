@@ -6,16 +6,39 @@ extension NetworkLoop {
     func handleClockChange() {
         let (now, wallNow) = (now, wallNow)
         if let pause = pauseNanoseconds, pause <= now { pauseNanoseconds = nil }
-        for channel in Array(channels.values) {
-            if let end = channel.endMilliseconds, end <= wallNow {
-                expire(channel)
-            } else if let deadline = channel.deadlineNanoseconds, deadline <= now {
-                tookTooLong(channel)
-            }
+        while let end = nextGrantEnd, end.time <= wallNow {
+            grantEnds.removeFirst()
+            if let channel = channels[end.channel] { expire(channel) }
+        }
+        while let end = nextStageEnd, end.time <= now {
+            stageEnds.removeFirst()
+            if let channel = channels[end.channel] { tookTooLong(channel) }
         }
         for dialer in Array(dialers.values) {
             if case .waiting(let until) = dialer.phase, until <= now { dial(dialer.identifier) }
         }
+    }
+
+    /// The earliest end of a stage that still applies.
+    private var nextStageEnd: TimeQueue.Entry? {
+        while let end = stageEnds.first {
+            let channel = channels[end.channel]
+            if channel?.deadlineNanoseconds == end.time { return end }
+            stageEnds.removeFirst()
+            if channel?.queuedStageEnd == end.time { channel?.queuedStageEnd = nil }
+        }
+        return nil
+    }
+
+    /// The earliest end of a grant that still applies.
+    private var nextGrantEnd: TimeQueue.Entry? {
+        while let end = grantEnds.first {
+            let channel = channels[end.channel]
+            if channel?.endMilliseconds == end.time { return end }
+            grantEnds.removeFirst()
+            if channel?.queuedGrantEnd == end.time { channel?.queuedGrantEnd = nil }
+        }
+        return nil
     }
 
     /// Returns the time until the next deadline.
@@ -23,10 +46,8 @@ extension NetworkLoop {
         let wallNow = wallNow
         var (next, wall) = (pauseNanoseconds ?? .max, UInt64.max)
         if let discovery { next = min(next, discovery.deadline, nextLearning) }
-        for channel in channels.values {
-            next = min(next, channel.deadlineNanoseconds ?? .max)
-            if let end = channel.endMilliseconds { wall = min(wall, end) }
-        }
+        next = min(next, nextStageEnd?.time ?? .max)
+        if let end = nextGrantEnd { wall = min(wall, end.time) }
         for dialer in dialers.values {
             if case .waiting(let until) = dialer.phase { next = min(next, until) }
         }

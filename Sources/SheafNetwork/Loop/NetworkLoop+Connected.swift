@@ -8,7 +8,9 @@ extension NetworkLoop {
     /// Reads available bytes and passes them to `handler`.
     func listen(_ channel: Channel, _ session: TLSSession, _ handler: any PeerConnectionHandler) {
         defer { channel.traffic.record(session.traffic) }
-        for _ in 0..<Self.recordsAtOnce {
+        for round in 0..<Self.recordsAtOnce {
+            // The host may stop the reading at any time.
+            guard round == 0 || channel.sender.isReading else { return changes.add(channel) }
             // After this end has closed the connection, the handler receives nothing more.
             guard channels[channel.identifier] === channel, channel.talkingKey != nil,
                 !channel.queue.isClosing
@@ -127,7 +129,7 @@ extension NetworkLoop {
 
     /// Ends a channel immediately.
     func end(_ channel: Channel, _ error: NetworkError) {
-        guard channels.removeValue(forKey: channel.identifier) != nil else { return }
+        guard remove(channel) else { return }
         let last = channel.stage
         switch last {
         case .exchange(let session, let handler, let key):
@@ -156,6 +158,7 @@ extension NetworkLoop {
         if connected[key] == channel.identifier { connected[key] = nil }
         nextLearning = now
         areStatesOutdated = true
+        share.connectionStates.remove(channel: channel.identifier)
         handler.closed(error.description)
     }
 
@@ -176,7 +179,7 @@ extension NetworkLoop {
         channel.deadlineNanoseconds = now + UInt64(limits.closingMilliseconds) * 1_000_000
     }
 
-    /// Publishes the states of all connections and dialers.
+    /// Publishes the states of all dialers.
     func publishConnectionStates() {
         areStatesOutdated = false
         var entries: [ConnectionStates.Entry] = []
@@ -193,13 +196,6 @@ extension NetworkLoop {
                 ConnectionStates.Entry(
                     address: dialer.target.text, isOutgoing: true, state: state))
         }
-        for channel in channels.values.sorted(by: { $0.identifier < $1.identifier }) {
-            guard let key = channel.talkingKey else { continue }
-            entries.append(
-                ConnectionStates.Entry(
-                    address: channel.address, isOutgoing: channel.role == .dialer,
-                    state: .connected(key: key, channel.queue, channel.traffic)))
-        }
         share.connectionStates.publish(entries)
     }
 }
@@ -211,12 +207,14 @@ extension Channel {
         return NetworkError(.closed, reason)
     }
 
-    /// Whether to poll for reading; false while connecting and while the last bytes are being sent.
+    /// Whether to poll for reading.
+    ///
+    /// False while connecting, while the last bytes are being sent, and while the host says so.
     var wantsReading: Bool {
         switch stage {
         case .connecting, .closeMessage: false
         case .tlsHandshake, .handshake, .silence: true
-        case .exchange: !queue.isClosing
+        case .exchange: !queue.isClosing && sender.isReading
         }
     }
 }

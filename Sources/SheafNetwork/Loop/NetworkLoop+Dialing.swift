@@ -137,10 +137,11 @@ extension NetworkLoop {
                 newIdentifier(), socket,
                 address: dialer.isConfigured ? dialer.target.text : address.description,
                 role: .dialer,
-                dialer: identifier, stage: .connecting, now: now, limits: limits)
+                dialer: identifier, stage: .connecting, now: now, limits: limits,
+                in: changes)
             channel.wantsToWrite = true
             if dialer.expectedKey != nil { channel.learnedHost = address.ip?.bytes }
-            channels[channel.identifier] = channel
+            add(channel)
             dialer.phase = .trying(
                 channel: channel.identifier, others: Array(addresses.dropFirst()))
             dialers[identifier] = dialer

@@ -5,7 +5,9 @@ import SheafTransport
 /// Establishing connections: connect, TLS handshake, and the handshake that authenticates peers.
 extension NetworkLoop {
     /// Continues a channel in its current stage.
-    func serve(_ channel: Channel, writable: Bool) {
+    ///
+    /// `isClosed` tells whether the socket is closed in both directions, or has failed.
+    func serve(_ channel: Channel, writable: Bool, isClosed: Bool) {
         channel.isUnfinished = false
         switch channel.stage {
         case .connecting: if writable { connected(channel) }
@@ -18,7 +20,8 @@ extension NetworkLoop {
                     return
                 }
             }
-            listen(channel, session, handler)
+            // A failed connection ends even while nothing is read from it.
+            if channel.sender.isReading || isClosed { listen(channel, session, handler) }
         case .closeMessage:
             flush(channel)
         case .silence:
@@ -147,6 +150,7 @@ extension NetworkLoop {
         channel.deadlineNanoseconds = nil
         channel.endMilliseconds = outcome.endMilliseconds
         channel.connectedNanoseconds = now
+        unknown[channel.identifier] = nil
         channel.isUnfinished = true
         connected[key] = channel.identifier
         if let dialer = channel.dialer {
@@ -157,6 +161,11 @@ extension NetworkLoop {
             dialers[dialer]?.failures = 0
         }
         areStatesOutdated = true
+        share.connectionStates.add(
+            ConnectionStates.Entry(
+                address: channel.address, isOutgoing: channel.role == .dialer,
+                state: .connected(key: key, channel.queue, channel.traffic)),
+            ofChannel: channel.identifier)
         channel.sender.open(session)
         flush(channel)
     }

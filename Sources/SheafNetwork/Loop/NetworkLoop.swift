@@ -21,8 +21,11 @@ final class NetworkLoop {
         /// Where other machines can connect to this peer.
         let addresses = Mutex<[PeerAddress]>([])
 
+        let descriptors: DescriptorQueue
+
         init() throws(NetworkError) {
             mailbox = try Mailbox()
+            descriptors = try DescriptorQueue()
         }
     }
 
@@ -42,7 +45,16 @@ final class NetworkLoop {
     let setup: Setup
     let share: Share
     private weak var host: (any PeerTransportHost)?
-    var channels: [UInt64: Channel] = [:]
+    private(set) var channels: [UInt64: Channel] = [:]
+    /// The incoming channels that have not been authenticated.
+    var unknown: [UInt64: Channel] = [:]
+    /// The channels whose socket events, times or unfinished work may have changed.
+    let changes = ChannelChanges()
+    /// The channels with work left for which the socket does not become ready.
+    private var unfinished: [UInt64: Channel] = [:]
+    /// The times at which stages time out, and those at which grants expire.
+    var stageEnds = TimeQueue()
+    var grantEnds = TimeQueue()
     /// The channel of each connected peer, by its key.
     var connected: [PeerKey: UInt64] = [:]
     var dialers: [UInt64: Dialer] = [:]
@@ -65,7 +77,7 @@ final class NetworkLoop {
     var areStatesOutdated = true
     /// The time until which no connection is accepted, after the process ran out of descriptors.
     var pauseNanoseconds: UInt64?
-    private var poller = Poller()
+    private let poller: Poller
     /// The read buffer of all channels, for one TLS record.
     let incoming = UnsafeMutableRawBufferPointer.allocate(
         byteCount: TLSSession.recordLength, alignment: 16)
@@ -73,7 +85,13 @@ final class NetworkLoop {
     /// Maximum time between two checks of the wall clock, which may be set at any time.
     private static let longestWaitMilliseconds: UInt64 = 30_000
 
+    /// The token of the mailbox; each channel has its identifier, which is greater.
+    private static let mailboxToken: UInt64 = 0
+    /// The token of the first listener; those of the others follow.
+    private static let listenerToken: UInt64 = 1 << 62
+
     init(_ setup: Setup, _ share: Share, host: (any PeerTransportHost)?) {
+        poller = Poller(share.descriptors)
         self.setup = setup
         self.share = share
         self.host = host
@@ -98,6 +116,8 @@ final class NetworkLoop {
             guard let address = listener.ownAddress else { continue }
             post { $0.report(.listening(address: address.description)) }
         }
+        poller.set(
+            share.mailbox.readEnd, token: Self.mailboxToken, reading: true, writing: false)
         for peer in setup.peers { add(peer) }
         setDiscovery(setup.discovery)
         while !isStopping {
@@ -134,7 +154,13 @@ final class NetworkLoop {
         switch letter {
         case .flush(let identifier):
             guard let channel = channels[identifier] else { return }
+            // The queue may have been closed.
+            changes.add(channel)
             flush(channel)
+        case .read(let identifier):
+            guard let channel = channels[identifier] else { return }
+            // The session may hold bytes for which the socket does not become readable.
+            channel.isUnfinished = true
         case .add(let address): add(address)
         case .remove(let address): remove(address)
         case .resolved(let dialer, let result): resolved(dialer, result)
@@ -145,41 +171,85 @@ final class NetworkLoop {
         }
     }
 
-    private func wait() {
-        poller.removeAll()
-        let mailboxIndex = poller.add(share.mailbox.readEnd, reading: true, writing: false)
-        var timeout = Self.longestWaitMilliseconds
-        let listeners =
-            pauseNanoseconds == nil
-            ? setup.listeners.map {
-                ($0, poller.add($0.number, reading: true, writing: false))
-            } : []
-        let served = Array(channels.values)
-        for channel in served {
-            channel.pollerIndex = poller.add(
-                channel.socket.number, reading: channel.wantsReading,
+    // MARK: Channels
+
+    /// Adds a channel.
+    func add(_ channel: Channel) {
+        channels[channel.identifier] = channel
+        if channel.isUnknown { unknown[channel.identifier] = channel }
+        changes.add(channel)
+    }
+
+    /// Removes a channel; returns false if it was removed before.
+    func remove(_ channel: Channel) -> Bool {
+        guard channels.removeValue(forKey: channel.identifier) != nil else { return false }
+        unknown[channel.identifier] = nil
+        unfinished[channel.identifier] = nil
+        poller.remove(channel.socket.number)
+        return true
+    }
+
+    /// Prepares the wait for the channels that have changed.
+    private func prepareChanged() {
+        for channel in changes.drain() where channels[channel.identifier] === channel {
+            poller.set(
+                channel.socket.number, token: channel.identifier, reading: channel.wantsReading,
                 writing: channel.wantsToWrite)
-            if channel.isUnfinished { timeout = 0 }
+            unfinished[channel.identifier] = channel.isUnfinished ? channel : nil
+            if channel.queuedStageEnd != channel.deadlineNanoseconds {
+                channel.queuedStageEnd = channel.deadlineNanoseconds
+                if let time = channel.queuedStageEnd {
+                    stageEnds.insert(time, of: channel.identifier)
+                }
+            }
+            if channel.queuedGrantEnd != channel.endMilliseconds {
+                channel.queuedGrantEnd = channel.endMilliseconds
+                if let time = channel.queuedGrantEnd {
+                    grantEnds.insert(time, of: channel.identifier)
+                }
+            }
         }
-        discovery?.prepare(&poller)
-        timeout = min(timeout, millisecondsToNextDeadline())
+    }
+
+    private func wait() {
+        prepareChanged()
+        for (index, listener) in setup.listeners.enumerated() {
+            poller.set(
+                listener.number, token: Self.listenerToken + UInt64(index),
+                reading: pauseNanoseconds == nil, writing: false)
+        }
+        discovery?.prepare(poller)
+        let timeout =
+            unfinished.isEmpty
+            ? min(Self.longestWaitMilliseconds, millisecondsToNextDeadline()) : 0
         if timeout == 0 || share.mailbox.beginWaiting() {
             poller.wait(milliseconds: Int(timeout))
         } else {
             poller.wait(milliseconds: 0)
         }
-        if poller.isReadable(mailboxIndex) { share.mailbox.answerKnocks() }
-        for channel in served {
-            guard let index = channel.pollerIndex, channels[channel.identifier] === channel else {
-                continue
+        serveReady()
+    }
+
+    private func serveReady() {
+        var rest = unfinished
+        var listeners: [Socket] = []
+        for event in poller.events {
+            switch event.token {
+            case Self.mailboxToken: share.mailbox.answerKnocks()
+            case Self.listenerToken...:
+                listeners.append(setup.listeners[Int(event.token - Self.listenerToken)])
+            default:
+                rest[event.token] = nil
+                guard let channel = channels[event.token] else { continue }
+                serve(channel, writable: event.isWritable, isClosed: event.isClosed)
             }
-            let (readable, writable) = (poller.isReadable(index), poller.isWritable(index))
-            guard readable || writable || channel.isUnfinished else { continue }
-            serve(channel, writable: writable)
+        }
+        for channel in rest.values where channels[channel.identifier] === channel {
+            serve(channel, writable: false, isClosed: false)
         }
         discovery?.read(poller, into: incoming, now: now)
         // Existing connections are served before new ones are accepted.
-        for (listener, index) in listeners where poller.isReadable(index) { accept(listener) }
+        for listener in listeners { accept(listener) }
     }
 
     private func endAll() {
@@ -189,6 +259,7 @@ final class NetworkLoop {
             flush(channel)
             end(channel, NetworkError(.stopped, "the transport was stopped"))
         }
-        share.connectionStates.publish([])
+        _ = changes.drain()
+        share.connectionStates.removeAll()
     }
 }

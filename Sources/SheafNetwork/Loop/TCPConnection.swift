@@ -24,6 +24,11 @@ final class TCPConnection: PeerConnection {
         if !sender.sendAtOnce() { mailbox.post(.flush(connection: identifier)) }
     }
 
+    func setReading(_ isReading: Bool) {
+        guard sender.setReading(isReading) else { return }
+        mailbox.post(.read(connection: identifier))
+    }
+
     var kind: PeerConnectionKind { .tcp }
     var queuedLength: Int { sender.queue.length }
 

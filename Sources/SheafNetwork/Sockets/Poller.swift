@@ -1,45 +1,177 @@
 #if canImport(Glibc)
+    import CEpoll
     import Glibc
 #elseif canImport(Musl)
+    import CEpoll
     import Musl
 #else
     import Darwin
 #endif
 
-/// A set of descriptors, and a wait until one of them is ready.
+/// A set of descriptors, and a wait until some of them are ready.
 ///
-/// It uses `poll`, which exists on all supported systems. Its cost is linear, with a few hundred
-/// descriptors at most.
-struct Poller {
-    private var requests: [pollfd] = []
-
-    /// Removes all descriptors.
-    mutating func removeAll() {
-        requests.removeAll(keepingCapacity: true)
+/// On Linux it uses `epoll`, so a wait costs in proportion to the ready descriptors, and a
+/// descriptor costs nothing until its events change. Other systems use `poll`.
+final class Poller {
+    /// A ready descriptor.
+    struct Event {
+        /// The number that was passed with the descriptor.
+        let token: UInt64
+        /// Whether data has arrived, or the connection is closed, which the next read reports.
+        let isReadable: Bool
+        /// Whether data can be written, or the connection is closed.
+        let isWritable: Bool
+        /// Whether the connection is closed in both directions, or failed.
+        let isClosed: Bool
     }
 
-    /// Adds a descriptor; returns its index for `isReadable` and `isWritable`.
-    mutating func add(_ descriptor: Int32, reading: Bool, writing: Bool) -> Int {
-        let events = (reading ? Int16(POLLIN) : 0) | (writing ? Int16(POLLOUT) : 0)
-        requests.append(pollfd(fd: descriptor, events: events, revents: 0))
-        return requests.count - 1
+    struct Registration: Equatable {
+        let token: UInt64
+        let isReading: Bool
+        let isWriting: Bool
+    }
+
+    private var registrations: [Int32: Registration] = [:]
+    /// The descriptors added for the next wait only.
+    private var temporary: [Int32] = []
+    private var readyTemporary: [Bool] = []
+    /// The ready descriptors, except the temporary ones.
+    private(set) var events: [Event] = []
+    private let queue: DescriptorQueue
+
+    /// The token of the first temporary descriptor; those of the others follow.
+    private static let temporaryToken: UInt64 = 1 << 63
+
+    init(_ queue: DescriptorQueue) {
+        self.queue = queue
+    }
+
+    /// Adds a descriptor, or changes the events to wait for.
+    func set(_ descriptor: Int32, token: UInt64, reading: Bool, writing: Bool) {
+        let new = Registration(token: token, isReading: reading, isWriting: writing)
+        let old = registrations.updateValue(new, forKey: descriptor)
+        guard old != new else { return }
+        queue.set(descriptor, new, isNew: old == nil)
+    }
+
+    /// Removes a descriptor, before it is closed.
+    func remove(_ descriptor: Int32) {
+        guard registrations.removeValue(forKey: descriptor) != nil else { return }
+        queue.remove(descriptor)
+    }
+
+    /// Adds a descriptor for the next wait only; returns its index for `isReadable`.
+    func addTemporary(_ descriptor: Int32) -> Int {
+        let index = temporary.count
+        temporary.append(descriptor)
+        set(
+            descriptor, token: Self.temporaryToken + UInt64(index), reading: true, writing: false)
+        return index
     }
 
     /// Waits until a descriptor is ready or the timeout expires.
-    mutating func wait(milliseconds: Int) {
-        // After an interruption no descriptor is ready, and the caller polls again.
-        if poll(&requests, nfds_t(requests.count), Int32(clamping: milliseconds)) <= 0 {
-            for index in requests.indices { requests[index].revents = 0 }
+    func wait(milliseconds: Int) {
+        let ready = queue.wait(milliseconds: milliseconds, for: registrations)
+        readyTemporary = [Bool](repeating: false, count: temporary.count)
+        events = ready.filter { $0.token < Self.temporaryToken }
+        for event in ready where event.token >= Self.temporaryToken {
+            readyTemporary[Int(event.token - Self.temporaryToken)] = event.isReadable
+        }
+        for descriptor in temporary { remove(descriptor) }
+        temporary = []
+    }
+
+    /// Whether a temporary descriptor of the last wait is readable.
+    func isReadable(_ index: Int) -> Bool { readyTemporary[index] }
+}
+
+#if canImport(Glibc) || canImport(Musl)
+    /// The descriptors that the kernel watches for one poller.
+    final class DescriptorQueue: Sendable {
+        private let number: Int32
+        /// Maximum number of descriptors returned by a wait; the others are returned by the next.
+        private static let maximumCount = 256
+
+        init() throws(NetworkError) {
+            // The flag has the same value as `EPOLL_CLOEXEC`, which is not imported as a number.
+            number = epoll_create1(Int32(O_CLOEXEC))
+            guard number >= 0 else {
+                throw NetworkError(.system, "cannot create an epoll queue: \(systemMessage())")
+            }
+        }
+
+        deinit {
+            close(number)
+        }
+
+        fileprivate func set(
+            _ descriptor: Int32, _ registration: Poller.Registration, isNew: Bool
+        ) {
+            var event = epoll_event()
+            if registration.isReading { event.events |= EPOLLIN.rawValue }
+            if registration.isWriting { event.events |= EPOLLOUT.rawValue }
+            event.data.u64 = registration.token
+            epoll_ctl(number, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
+        }
+
+        fileprivate func remove(_ descriptor: Int32) {
+            var event = epoll_event()
+            epoll_ctl(number, EPOLL_CTL_DEL, descriptor, &event)
+        }
+
+        fileprivate func wait(
+            milliseconds: Int, for registrations: [Int32: Poller.Registration]
+        ) -> [Poller.Event] {
+            withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.maximumCount) {
+                buffer in
+                // After an interruption no descriptor is ready, and the caller polls again.
+                let count = epoll_wait(
+                    number, buffer.baseAddress, Int32(buffer.count), Int32(clamping: milliseconds))
+                return buffer.prefix(max(0, Int(count))).map { event in
+                    let isClosed = event.events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+                    return Poller.Event(
+                        token: event.data.u64,
+                        isReadable: isClosed || event.events & EPOLLIN.rawValue != 0,
+                        isWritable: isClosed || event.events & EPOLLOUT.rawValue != 0,
+                        isClosed: isClosed)
+                }
+            }
         }
     }
+#else
+    /// Nothing: the descriptors are passed to each call of `poll`.
+    final class DescriptorQueue: Sendable {
+        init() throws(NetworkError) {}
 
-    /// Whether data has arrived, or the connection is closed, which the next read reports.
-    func isReadable(_ index: Int) -> Bool {
-        requests[index].revents & Int16(POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
-    }
+        fileprivate func set(
+            _ descriptor: Int32, _ registration: Poller.Registration, isNew: Bool
+        ) {}
+        fileprivate func remove(_ descriptor: Int32) {}
 
-    /// Whether data can be written, or the connection is closed.
-    func isWritable(_ index: Int) -> Bool {
-        requests[index].revents & Int16(POLLOUT | POLLHUP | POLLERR | POLLNVAL) != 0
+        fileprivate func wait(
+            milliseconds: Int, for registrations: [Int32: Poller.Registration]
+        ) -> [Poller.Event] {
+            var polled = registrations.map { descriptor, registration in
+                let events =
+                    (registration.isReading ? Int16(POLLIN) : 0)
+                    | (registration.isWriting ? Int16(POLLOUT) : 0)
+                return pollfd(fd: descriptor, events: events, revents: 0)
+            }
+            // After an interruption no descriptor is ready, and the caller polls again.
+            guard poll(&polled, nfds_t(polled.count), Int32(clamping: milliseconds)) > 0 else {
+                return []
+            }
+            return polled.compactMap { request in
+                guard request.revents != 0, let token = registrations[request.fd]?.token else {
+                    return nil
+                }
+                let isClosed = request.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0
+                return Poller.Event(
+                    token: token,
+                    isReadable: isClosed || request.revents & Int16(POLLIN) != 0,
+                    isWritable: isClosed || request.revents & Int16(POLLOUT) != 0,
+                    isClosed: isClosed)
+            }
+        }
     }
-}
+#endif

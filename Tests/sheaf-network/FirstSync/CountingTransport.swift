@@ -83,6 +83,7 @@ final class CountingTransport: PeerTransport {
         var remote: PeerIdentity { connection.remote }
         var ownRights: PeerRights? { connection.ownRights }
         var kind: PeerConnectionKind { connection.kind }
+        func setReading(_ isReading: Bool) { connection.setReading(isReading) }
         var queuedLength: Int { connection.queuedLength }
         func close(because reason: String) { connection.close(because: reason) }
         func send(_ bytes: [UInt8]) {
