@@ -148,7 +148,7 @@ final class PeerConnections: PeerTransportHost {
         }
         let number = count.add(1, ordering: .relaxed).newValue
         loop.post(.connected(number, connection))
-        return Connection(number: number, loop: loop)
+        return Connection(number: number, connection, loop: loop)
     }
 
     var metadata: Object { presence.metadata }
@@ -171,15 +171,17 @@ final class PeerConnections: PeerTransportHost {
 
     private final class Connection: PeerConnectionHandler {
         let number: UInt64
+        let connection: any PeerConnection
         let loop: PeerLoop
 
-        init(number: UInt64, loop: PeerLoop) {
+        init(number: UInt64, _ connection: any PeerConnection, loop: PeerLoop) {
             self.number = number
+            self.connection = connection
             self.loop = loop
         }
 
         func received(_ bytes: UnsafeRawBufferPointer) {
-            loop.post(.received(number, Array(bytes)))
+            loop.receive(Array(bytes), on: number, from: connection)
         }
 
         // The session limits its own sending by credit.

@@ -58,6 +58,12 @@ final class PeerLoop: Sendable {
         }
     }
 
+    /// The published states that have changed.
+    private struct Outdated {
+        var hasStatus = false
+        var hasPresence = false
+    }
+
     /// An open connection with its counters.
     private struct OpenConnection {
         let connection: any PeerConnection
@@ -75,6 +81,7 @@ final class PeerLoop: Sendable {
     let proposed = Mutex<[[UInt8]: [PeerRecord.Address]]>([:])
     private let thread = Mutex<Thread?>(nil)
     private let limits: ReplicatorLimits
+    private let receiveLimit: ReceiveLimit
     private let evaluationStop = EvaluationStop()
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let maximumServed = 64
@@ -87,6 +94,7 @@ final class PeerLoop: Sendable {
     ) {
         self.transports = transports
         self.limits = limits
+        receiveLimit = ReceiveLimit(limits.unwritten)
         self.unreachable = unreachable
         self.presence = presence
         self.store = store
@@ -130,6 +138,12 @@ final class PeerLoop: Sendable {
         inbox.signal()
     }
 
+    /// Posts received bytes, and stops reading from the connection while too many are not written.
+    func receive(_ bytes: [UInt8], on number: UInt64, from connection: any PeerConnection) {
+        receiveLimit.recordReceived(bytes.count, on: number, from: connection)
+        post(.received(number, bytes))
+    }
+
     private func refuse(_ event: Event) {
         switch event {
         case .request(let answer): answer(nil)
@@ -154,6 +168,7 @@ final class PeerLoop: Sendable {
             store.queries, identity, attachments: store.attachments, limits: limits,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: OpenConnection] = [:]
+        var outdated = Outdated()
         while true {
             let work = inbox.wait(until: replicator.deadline, while: \.isEmpty) { inbox in
                 defer {
@@ -163,11 +178,16 @@ final class PeerLoop: Sendable {
                 return inbox
             }
             let now = Clock.system.monotonicNanoseconds()
-            for event in work.events { handle(event, replicator, &connections, at: now) }
+            for event in work.events {
+                // The answer to a request must not precede the updates of earlier events.
+                if case .request = event { publish(&outdated, of: replicator) }
+                handle(event, replicator, &connections, &outdated, at: now)
+            }
             if work.hasPublished { replicator.processPublished(at: now) }
             replicator.tick(at: now)
             if work.isStopping { replicator.stop() }
-            perform(replicator, &connections)
+            perform(replicator, &connections, &outdated)
+            publish(&outdated, of: replicator)
             guard !work.isStopping else { break }
         }
         for open in connections.values { open.connection.close(because: "the peer stops") }
@@ -182,7 +202,7 @@ final class PeerLoop: Sendable {
 
     private func handle(
         _ event: Event, _ replicator: Replicator, _ connections: inout [UInt64: OpenConnection],
-        at now: UInt64
+        _ outdated: inout Outdated, at now: UInt64
     ) {
         switch event {
         case .connected(let number, let connection):
@@ -198,12 +218,15 @@ final class PeerLoop: Sendable {
         case .received(let number, let bytes):
             connections[number]?.traffic.recordReceived(bytes.count)
             bytes.span.withUnsafeBytes { replicator.receive($0, on: number, at: now) }
+            receiveLimit.recordProcessed(bytes.count, unwritten: replicator.unwrittenLength)
         case .closed(let number, let reason):
             replicator.disconnect(number, .lost(reason))
         case .denied(let remote, let reason):
             replicator.deny(remote.key.bytes, at: remote.address, because: reason)
         case .unreachableChanged: update(presence, of: replicator)
-        case .written(let outcome): replicator.handleOutcome(outcome)
+        case .written(let outcome):
+            replicator.handleOutcome(outcome)
+            receiveLimit.recordProcessed(unwritten: replicator.unwrittenLength)
         case .entered(let job): write(job)
         case .subscribed(let queries):
             do throws(StoreError) { try replicator.subscribe(queries) } catch {
@@ -219,13 +242,13 @@ final class PeerLoop: Sendable {
             replicator.processPublished(at: now)
             answer(replicator)
         }
-        perform(replicator, &connections)
+        perform(replicator, &connections, &outdated)
     }
 
     private func perform(
-        _ host: Replicator, _ connections: inout [UInt64: OpenConnection]
+        _ host: Replicator, _ connections: inout [UInt64: OpenConnection],
+        _ outdated: inout Outdated
     ) {
-        var (hasChanges, hasNewPresence) = (false, false)
         var refusals: [[UInt8]: PeerRefusals] = [:]
         var refused: [RefusedWrite] = []
         for effect in host.drainEffects() {
@@ -239,12 +262,13 @@ final class PeerLoop: Sendable {
             case .ended(let number, let reason):
                 guard let open = connections.removeValue(forKey: number) else { continue }
                 registry.record(nil, ofConnection: number)
+                receiveLimit.remove(number)
                 open.connection.close(because: "\(reason)")
                 presence.announce(.disconnected(open.connection.remote, reason: "\(reason)"))
             case .write(let job): enter(job)
             case .fetched(let id, let update): fetches.record(id, update)
-            case .statusChanged: hasChanges = true
-            case .presenceChanged: hasNewPresence = true
+            case .statusChanged: outdated.hasStatus = true
+            case .presenceChanged: outdated.hasPresence = true
             case .clockWarning(let key, let sentences):
                 store.queries.log?.write(
                     .warning, "the clock of a peer: \(sentences.joined(separator: "; "))",
@@ -255,16 +279,27 @@ final class PeerLoop: Sendable {
                 refused += new
             }
         }
-        if hasChanges || !refusals.isEmpty {
-            registry.update(
-                host.allStatuses, refusals,
-                at: store.queries.documents.store.options.clock.wallMilliseconds())
-        }
-        if hasNewPresence {
-            update(presence, of: host)
-            proposeAddresses(of: host)
-        }
+        if !refusals.isEmpty { update(registry, of: host, refusals) }
         if !refused.isEmpty { record(refused) }
+    }
+
+    /// Publishes the states that are outdated, once for all events of an iteration.
+    private func publish(_ outdated: inout Outdated, of replicator: Replicator) {
+        if outdated.hasStatus { update(registry, of: replicator, [:]) }
+        if outdated.hasPresence {
+            update(presence, of: replicator)
+            proposeAddresses(of: replicator)
+        }
+        outdated = Outdated()
+    }
+
+    private func update(
+        _ registry: ReplicationRegistry, of replicator: Replicator,
+        _ refusals: [[UInt8]: PeerRefusals]
+    ) {
+        registry.update(
+            replicator.drainChangedStatuses(), refusals,
+            at: store.queries.documents.store.options.clock.wallMilliseconds())
     }
 
     private func update(_ presence: PresenceRegistry, of replicator: Replicator) {
