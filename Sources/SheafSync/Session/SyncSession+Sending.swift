@@ -159,7 +159,8 @@ extension SyncSession {
         sender.freshNames = []
         let block = sender.segments.bytes(of: header.bytes + sender.raw.bytes)
         sender.recordSent(block.count, expanded: header.count + sender.raw.count)
-        sender.raw.removeAll()
+        // After a full segment, another one probably follows; an idle connection keeps no memory.
+        sender.raw.removeAll(keepingCapacity: sender.raw.count >= Self.segmentTarget)
         var rest = block[...]
         repeat {
             let piece = rest.prefix(SyncLimits.frameLength - 64)

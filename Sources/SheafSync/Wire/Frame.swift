@@ -98,10 +98,7 @@ package struct FrameReader: Sendable {
 
     /// Buffers received bytes.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        if start == buffer.count {
-            buffer.removeAll(keepingCapacity: true)
-            start = 0
-        } else if start > limit {
+        if start > limit {
             buffer.removeFirst(start)
             start = 0
         }
@@ -140,6 +137,20 @@ package struct FrameReader: Sendable {
         guard let frame else { return nil }
         self.start += Frame.headerLength + 1 + frame.body.count
         self.number &+= 1
+        if self.start == self.buffer.count { removeAll() }
         return frame
     }
+
+    /// Removes all bytes, which were returned; an idle connection keeps at most a small buffer.
+    private mutating func removeAll() {
+        start = 0
+        if buffer.capacity > Self.keptLength {
+            buffer = []
+        } else {
+            buffer.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Maximum length of a buffer that is kept while it is empty.
+    private static let keptLength = 1_024
 }

@@ -215,8 +215,8 @@ package struct CommitWriter: Sendable {
         writer.write(isContinued ? ShippedCommit.End.ofPart : ShippedCommit.End.ofStep)
     }
 
-    package mutating func removeAll() {
-        writer.removeAll()
+    package mutating func removeAll(keepingCapacity: Bool = false) {
+        if keepingCapacity { writer.removeAll() } else { writer = ByteWriter(capacity: 0) }
         collection = nil
     }
 }
