@@ -28,12 +28,17 @@ enum NetworkCommand {
                 try await passFile(megabytes: Int(arguments.dropFirst().first ?? "") ?? 100)
             case "packets": try fuzz(packets: Int(arguments.dropFirst().first ?? "") ?? 100_000)
             case "idle": try idle(Int(arguments.dropFirst().first ?? "") ?? 50)
+            case "idle-server" where arguments.count == 2:
+                try await IdleConnections.serve(Int(arguments[1]) ?? 0)
+            case "idle-clients" where arguments.count == 3:
+                try IdleConnections.connect(arguments[1], Int(arguments[2]) ?? 0)
             case "first-sync": try await syncFirst(Array(arguments.dropFirst()))
             case "first-sync-peer": try await FirstSyncPeer.run(Array(arguments.dropFirst()))
             default:
                 print(
                     "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
-                        + "| idle PEERS | packets COUNT | first-sync DOCUMENTS")
+                        + "| idle PEERS | packets COUNT | first-sync DOCUMENTS "
+                        + "| idle-server COUNT | idle-clients ADDRESS COUNT")
                 exit(2)
             }
         } catch {

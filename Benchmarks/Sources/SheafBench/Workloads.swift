@@ -9,7 +9,7 @@ enum Workloads {
             DocumentsWorkload.workload, DiffingWorkload.workload, QueryWorkload.workload,
             FanoutWorkload.workload, TransactionsWorkload.workload,
             AttachmentsWorkload.workload, ShippingWorkload.workload, ImportWorkload.workload,
-            PastWorkload.workload, InspectionWorkload.workload,
+            ConnectionsWorkload.workload, PastWorkload.workload, InspectionWorkload.workload,
         ]
     }
 }
