@@ -4,9 +4,9 @@ import SheafSync
 
 /// The connections of a replicator, and those that an event must visit.
 ///
-/// A connection reports each change of its state. So an event costs in proportion to the connections
-/// that have changed or whose deadline has been reached, not to all of them. The lists other than
-/// `touched` and `unfollowed`, and the deadlines, are valid after `refresh`.
+/// A connection reports each change of its state. So an event costs in proportion to the
+/// connections that have changed or whose deadline has been reached, not to all of them. The lists
+/// other than `touched` and `unfollowed`, and the deadlines, are valid after `refresh`.
 final class ConnectionTable {
     typealias Connection = Replicator.Connection
 
@@ -210,7 +210,7 @@ extension ConnectionTable {
             let expected: [(String, ConnectionList, Bool)] = [
                 ("working", working, connection.isUnfinished || connection.delayed != nil),
                 ("followers", followers, connection.followsCommits),
-                ("behind", behind, connection.isBehind(newest)),
+                ("lagging", behind, connection.isBehind(newest)),
                 ("serving", serving, connection.session.nextServed != nil),
                 ("awaiting", awaiting, connection.receiver.awaitsComparison),
             ]
