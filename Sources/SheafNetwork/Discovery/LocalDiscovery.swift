@@ -56,11 +56,12 @@ final class LocalDiscovery {
     var deadline: UInt64 { min(machine.deadline, nextScan) }
 
     /// Adds the descriptors to wait for.
-    func prepare(_ poller: Poller) {
-        polled = sockets.map { link, socket in
-            (link, poller.addTemporary(socket.number))
+    func prepare(_ poller: Poller) throws(NetworkError) {
+        (polled, changesIndex) = ([], nil)
+        for (link, socket) in sockets {
+            polled.append((link, try poller.addTemporary(socket.number)))
         }
-        changesIndex = changes.map { poller.addTemporary($0.number) }
+        if let changes { changesIndex = try poller.addTemporary(changes.number) }
     }
 
     /// Reads what has arrived.

@@ -83,6 +83,8 @@ final class Channel {
 final class ChannelChanges {
     private var channels: [Channel] = []
 
+    var isEmpty: Bool { channels.isEmpty }
+
     func add(_ channel: Channel) {
         guard !channel.isListed else { return }
         channel.isListed = true

@@ -25,18 +25,12 @@ final class ConnectionStates: Sendable {
 
     private let state = Mutex(State())
 
-    /// Replaces the published states of dialers.
-    func publish(_ dialers: [Entry]) {
-        state.withLock { $0.dialers = dialers }
-    }
-
-    /// Adds an open connection.
-    func add(_ entry: Entry, ofChannel channel: UInt64) {
-        state.withLock { $0.channels[channel] = entry }
-    }
-
-    func remove(channel: UInt64) {
-        state.withLock { $0.channels[channel] = nil }
+    /// Replaces the published states of dialers, and those of some channels; nil removes one.
+    func publish(_ dialers: [Entry], _ channels: [UInt64: Entry?]) {
+        state.withLock { state in
+            state.dialers = dialers
+            for (channel, entry) in channels { state.channels[channel] = entry }
+        }
     }
 
     func removeAll() {

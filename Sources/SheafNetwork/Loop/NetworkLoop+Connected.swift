@@ -158,7 +158,7 @@ extension NetworkLoop {
         if connected[key] == channel.identifier { connected[key] = nil }
         nextLearning = now
         areStatesOutdated = true
-        share.connectionStates.remove(channel: channel.identifier)
+        newStates.updateValue(nil, forKey: channel.identifier)
         handler.closed(error.description)
     }
 
@@ -179,7 +179,7 @@ extension NetworkLoop {
         channel.deadlineNanoseconds = now + UInt64(limits.closingMilliseconds) * 1_000_000
     }
 
-    /// Publishes the states of all dialers.
+    /// Publishes the states of all dialers and of the connections that have begun or ended.
     func publishConnectionStates() {
         areStatesOutdated = false
         var entries: [ConnectionStates.Entry] = []
@@ -196,7 +196,8 @@ extension NetworkLoop {
                 ConnectionStates.Entry(
                     address: dialer.target.text, isOutgoing: true, state: state))
         }
-        share.connectionStates.publish(entries)
+        share.connectionStates.publish(entries, newStates)
+        newStates = [:]
     }
 }
 

@@ -161,11 +161,9 @@ extension NetworkLoop {
             dialers[dialer]?.failures = 0
         }
         areStatesOutdated = true
-        share.connectionStates.add(
-            ConnectionStates.Entry(
-                address: channel.address, isOutgoing: channel.role == .dialer,
-                state: .connected(key: key, channel.queue, channel.traffic)),
-            ofChannel: channel.identifier)
+        newStates[channel.identifier] = ConnectionStates.Entry(
+            address: channel.address, isOutgoing: channel.role == .dialer,
+            state: .connected(key: key, channel.queue, channel.traffic))
         channel.sender.open(session)
         flush(channel)
     }

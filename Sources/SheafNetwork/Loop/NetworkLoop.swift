@@ -75,6 +75,8 @@ final class NetworkLoop {
     var failureReports: ReportGate
     /// Whether the published connection states are out of date.
     var areStatesOutdated = true
+    /// The connection states to be published, by channel; nil for an ended connection.
+    var newStates: [UInt64: ConnectionStates.Entry?] = [:]
     /// The time until which no connection is accepted, after the process ran out of descriptors.
     var pauseNanoseconds: UInt64?
     private let poller: Poller
@@ -84,6 +86,9 @@ final class NetworkLoop {
 
     /// Maximum time between two checks of the wall clock, which may be set at any time.
     private static let longestWaitMilliseconds: UInt64 = 30_000
+
+    /// Maximum time of a wait for which the system refused to watch a descriptor.
+    private static let retryMilliseconds: UInt64 = 100
 
     /// The token of the mailbox; each channel has its identifier, which is greater.
     private static let mailboxToken: UInt64 = 0
@@ -116,8 +121,6 @@ final class NetworkLoop {
             guard let address = listener.ownAddress else { continue }
             post { $0.report(.listening(address: address.description)) }
         }
-        poller.set(
-            share.mailbox.readEnd, token: Self.mailboxToken, reading: true, writing: false)
         for peer in setup.peers { add(peer) }
         setDiscovery(setup.discovery)
         while !isStopping {
@@ -192,9 +195,14 @@ final class NetworkLoop {
     /// Prepares the wait for the channels that have changed.
     private func prepareChanged() {
         for channel in changes.drain() where channels[channel.identifier] === channel {
-            poller.set(
-                channel.socket.number, token: channel.identifier, reading: channel.wantsReading,
-                writing: channel.wantsToWrite)
+            do throws(NetworkError) {
+                try poller.set(
+                    channel.socket.number, token: channel.identifier,
+                    reading: channel.wantsReading, writing: channel.wantsToWrite)
+            } catch {
+                end(channel, error)
+                continue
+            }
             unfinished[channel.identifier] = channel.isUnfinished ? channel : nil
             if channel.queuedStageEnd != channel.deadlineNanoseconds {
                 channel.queuedStageEnd = channel.deadlineNanoseconds
@@ -211,17 +219,28 @@ final class NetworkLoop {
         }
     }
 
-    private func wait() {
-        prepareChanged()
+    /// Prepares the wait for everything but channels.
+    private func prepareOthers() throws(NetworkError) {
+        try poller.set(
+            share.mailbox.readEnd, token: Self.mailboxToken, reading: true, writing: false)
         for (index, listener) in setup.listeners.enumerated() {
-            poller.set(
+            try poller.set(
                 listener.number, token: Self.listenerToken + UInt64(index),
                 reading: pauseNanoseconds == nil, writing: false)
         }
-        discovery?.prepare(poller)
-        let timeout =
-            unfinished.isEmpty
-            ? min(Self.longestWaitMilliseconds, millisecondsToNextDeadline()) : 0
+        try discovery?.prepare(poller)
+    }
+
+    private func wait() {
+        prepareChanged()
+        var longestWait = Self.longestWaitMilliseconds
+        // Without a descriptor, the loop asks the mailbox often.
+        do throws(NetworkError) { try prepareOthers() } catch {
+            longestWait = Self.retryMilliseconds
+        }
+        // A channel that the system refused to watch has ended, which may have opened another one.
+        let mayWait = unfinished.isEmpty && changes.isEmpty && !areStatesOutdated
+        let timeout = mayWait ? min(longestWait, millisecondsToNextDeadline()) : 0
         if timeout == 0 || share.mailbox.beginWaiting() {
             poller.wait(milliseconds: Int(timeout))
         } else {

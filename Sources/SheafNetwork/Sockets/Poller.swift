@@ -46,12 +46,15 @@ final class Poller {
         self.queue = queue
     }
 
-    /// Adds a descriptor, or changes the events to wait for.
-    func set(_ descriptor: Int32, token: UInt64, reading: Bool, writing: Bool) {
+    /// Adds a descriptor, or changes the events to wait for; throws if the system cannot watch it.
+    func set(
+        _ descriptor: Int32, token: UInt64, reading: Bool, writing: Bool
+    ) throws(NetworkError) {
         let new = Registration(token: token, isReading: reading, isWriting: writing)
-        let old = registrations.updateValue(new, forKey: descriptor)
+        let old = registrations[descriptor]
         guard old != new else { return }
-        queue.set(descriptor, new, isNew: old == nil)
+        try queue.set(descriptor, new, isNew: old == nil)
+        registrations[descriptor] = new
     }
 
     /// Removes a descriptor, before it is closed.
@@ -61,11 +64,11 @@ final class Poller {
     }
 
     /// Adds a descriptor for the next wait only; returns its index for `isReadable`.
-    func addTemporary(_ descriptor: Int32) -> Int {
+    func addTemporary(_ descriptor: Int32) throws(NetworkError) -> Int {
         let index = temporary.count
-        temporary.append(descriptor)
-        set(
+        try set(
             descriptor, token: Self.temporaryToken + UInt64(index), reading: true, writing: false)
+        temporary.append(descriptor)
         return index
     }
 
@@ -82,7 +85,9 @@ final class Poller {
     }
 
     /// Whether a temporary descriptor of the last wait is readable.
-    func isReadable(_ index: Int) -> Bool { readyTemporary[index] }
+    func isReadable(_ index: Int) -> Bool {
+        index < readyTemporary.count && readyTemporary[index]
+    }
 }
 
 #if canImport(Glibc) || canImport(Musl)
@@ -91,6 +96,10 @@ final class Poller {
         private let number: Int32
         /// Maximum number of descriptors returned by a wait; the others are returned by the next.
         private static let maximumCount = 256
+        // The values of `EPOLLIN`, `EPOLLOUT`, `EPOLLERR` and `EPOLLHUP`: the C libraries declare
+        // them with different types.
+        private static let (readable, writable): (UInt32, UInt32) = (0x01, 0x04)
+        private static let closed: UInt32 = 0x08 | 0x10
 
         init() throws(NetworkError) {
             // The flag has the same value as `EPOLL_CLOEXEC`, which is not imported as a number.
@@ -106,12 +115,18 @@ final class Poller {
 
         fileprivate func set(
             _ descriptor: Int32, _ registration: Poller.Registration, isNew: Bool
-        ) {
+        ) throws(NetworkError) {
             var event = epoll_event()
-            if registration.isReading { event.events |= EPOLLIN.rawValue }
-            if registration.isWriting { event.events |= EPOLLOUT.rawValue }
+            if registration.isReading { event.events |= Self.readable }
+            if registration.isWriting { event.events |= Self.writable }
             event.data.u64 = registration.token
-            epoll_ctl(number, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
+            let operation = isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+            guard epoll_ctl(number, operation, descriptor, &event) == 0 else {
+                throw NetworkError(
+                    .system,
+                    "cannot watch a socket: \(systemMessage()); the file "
+                        + "/proc/sys/fs/epoll/max_user_watches has the limit of sockets")
+            }
         }
 
         fileprivate func remove(_ descriptor: Int32) {
@@ -128,11 +143,11 @@ final class Poller {
                 let count = epoll_wait(
                     number, buffer.baseAddress, Int32(buffer.count), Int32(clamping: milliseconds))
                 return buffer.prefix(max(0, Int(count))).map { event in
-                    let isClosed = event.events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+                    let isClosed = event.events & Self.closed != 0
                     return Poller.Event(
                         token: event.data.u64,
-                        isReadable: isClosed || event.events & EPOLLIN.rawValue != 0,
-                        isWritable: isClosed || event.events & EPOLLOUT.rawValue != 0,
+                        isReadable: isClosed || event.events & Self.readable != 0,
+                        isWritable: isClosed || event.events & Self.writable != 0,
                         isClosed: isClosed)
                 }
             }
@@ -145,7 +160,7 @@ final class Poller {
 
         fileprivate func set(
             _ descriptor: Int32, _ registration: Poller.Registration, isNew: Bool
-        ) {}
+        ) throws(NetworkError) {}
         fileprivate func remove(_ descriptor: Int32) {}
 
         fileprivate func wait(
