@@ -20,7 +20,7 @@ extension Target {
     }
 
     /// Creates a library of tests and of their programs.
-    fileprivate static func forTests(_ name: String, _ dependencies: [Dependency]) -> Target {
+    fileprivate static func forTests(_ name: String, on dependencies: Dependency...) -> Target {
         target(name: name, dependencies: dependencies, path: "Tests/\(name)")
     }
 }
@@ -105,6 +105,9 @@ let package = Package(
                 "SheafSystem",
             ]),
 
+        // Floor 4: the log that hubs share, without I/O.
+        .target(name: "SheafHubLog", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"]),
+
         // Floor 5: the replicator over the sessions of SheafSync.
         .target(
             name: "SheafReplication",
@@ -180,12 +183,9 @@ let package = Package(
             ]),
 
         // Tests.
-        .forTests("SheafTestSupport", ["SheafBytes", "SheafStorage", "SheafSystem"]),
+        .forTests("SheafTestSupport", on: "SheafBytes", "SheafStorage", "SheafSystem"),
         .forTests(
-            "SheafSimulator",
-            [
-                "SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport",
-            ]),
+            "SheafSimulator", on: "SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport"),
         .executableTarget(
             name: "sheaf-crash",
             dependencies: [
@@ -195,31 +195,20 @@ let package = Package(
             ],
             path: "Tests/sheaf-crash"),
         .testTarget(name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"]),
-        .forTests("SheafDocumentModel", ["SheafBytes", "SheafDocument", "SheafTestSupport"]),
+        .forTests("SheafDocumentModel", on: "SheafBytes", "SheafDocument", "SheafTestSupport"),
         .forTests(
-            "SheafDocumentSimulations",
-            [
-                "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafStorage",
-                "SheafTestSupport",
-            ]),
+            "SheafDocumentSimulations", on: "SheafBytes", "SheafDocument", "SheafDocumentModel",
+            "SheafEngine", "SheafStorage", "SheafTestSupport"),
         .forTests(
-            "SheafConformance",
-            [
-                "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements", "SheafStorage",
-                "SheafTestSupport",
-            ]),
+            "SheafConformance", on: "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements",
+            "SheafStorage", "SheafTestSupport"),
         .forTests(
-            "SheafQueryModel",
-            [
-                "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
-                "SheafReference", "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem",
-                "SheafTestSupport", "SheafText",
-            ]),
+            "SheafQueryModel", on: "SheafDocument", "SheafDocumentModel", "SheafEngine",
+            "SheafQuery", "SheafReference", "SheafStatements", "SheafStorage", "SheafStore",
+            "SheafSystem", "SheafTestSupport", "SheafText"),
         .forTests(
-            "SheafIsolation",
-            [
-                "SheafDocument", "SheafStatements", "SheafStore", "SheafTestSupport",
-            ]),
+            "SheafIsolation", on: "SheafDocument", "SheafStatements", "SheafStore",
+            "SheafTestSupport"),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport"]),
@@ -228,19 +217,25 @@ let package = Package(
             dependencies: [
                 "SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport", "SheafText",
             ]),
-        .forTests("SheafSyncModel", ["SheafBytes", "SheafDocument", "SheafSync"]),
+        .forTests("SheafSyncModel", on: "SheafBytes", "SheafDocument", "SheafSync"),
         .testTarget(
             name: "SheafSyncTests",
             dependencies: [
                 "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
             ]),
         .forTests(
-            "SheafMesh",
-            [
-                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
-                "SheafTestSupport", "SheafTransport",
+            "SheafHubLogModel", on: "SheafBytes", "SheafDocument", "SheafHubLog", "SheafSync",
+            "SheafTestSupport"),
+        .testTarget(
+            name: "SheafHubLogTests",
+            dependencies: [
+                "SheafBytes", "SheafDocument", "SheafHubLog", "SheafHubLogModel", "SheafSync",
+                "SheafTestSupport",
             ]),
+        .forTests(
+            "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+            "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
+            "SheafSystem", "SheafTestSupport", "SheafTransport"),
         .executableTarget(
             name: "sheaf-check",
             dependencies: [
@@ -249,7 +244,7 @@ let package = Package(
                 "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-check"),
-        .forTests("SheafNetworkModel", ["SheafNetwork", "SheafTestSupport", "SheafTransport"]),
+        .forTests("SheafNetworkModel", on: "SheafNetwork", "SheafTestSupport", "SheafTransport"),
         .testTarget(
             name: "SheafNetworkTests",
             dependencies: [
@@ -383,8 +378,9 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
 if Context.environment["SHEAF_FUZZING"] != nil {
     let models: KeyValuePairs = [
         "FuzzDiscovery": "SheafNetworkModel", "FuzzDocuments": "SheafDocumentModel",
-        "FuzzFrames": "SheafSyncModel", "FuzzPresence": "SheafSyncModel",
-        "FuzzSessions": "SheafMesh", "FuzzStatements": "SheafQuery",
+        "FuzzFrames": "SheafSyncModel", "FuzzHubLog": "SheafHubLogModel",
+        "FuzzPresence": "SheafSyncModel", "FuzzSessions": "SheafMesh",
+        "FuzzStatements": "SheafQuery",
     ]
     for (name, model) in models {
         package.targets.append(

@@ -39,6 +39,7 @@ import Testing
             "make_document_vectors.py", "make_commit_vectors.py", "make_index_vectors.py",
             "make_sync_vectors.py", "make_network_vectors.py", "make_attachment_vectors.py",
             "make_mark_vectors.py", "make_export_vectors.py", "make_discovery_vectors.py",
+            "make_hub_vectors.py",
         ])
     func `the Python encoders generate the committed vectors`(
         _ script: String

@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 
 extension PeerRecord {
     /// An address and a port on which a peer accepts connections from other machines.
@@ -41,7 +41,7 @@ extension PeerRecord {
 }
 
 extension ByteWriter {
-    mutating func write(_ addresses: [PeerRecord.Address]) {
+    package mutating func write(_ addresses: [PeerRecord.Address]) {
         writeVarint(UInt64(addresses.count))
         for address in addresses {
             write(UInt8(address.bytes.count))
@@ -52,7 +52,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    mutating func readPeerAddresses() throws(Malformed) -> [PeerRecord.Address] {
+    package mutating func readPeerAddresses() throws(Malformed) -> [PeerRecord.Address] {
         let offset = offset
         let count = try readVarint()
         guard count <= UInt64(PresenceLimits.addresses) else {

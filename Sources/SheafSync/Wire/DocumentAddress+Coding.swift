@@ -83,7 +83,7 @@ extension ByteReader {
     }
 
     /// Throws if bytes remain after the last field.
-    func checkEnd() throws(Malformed) {
+    package func checkEnd() throws(Malformed) {
         guard remaining == 0 else { throw .invalid("bytes after the last field", at: offset) }
     }
 }

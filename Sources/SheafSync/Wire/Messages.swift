@@ -138,14 +138,14 @@ enum SingleNumber {
 }
 
 extension ByteWriter {
-    mutating func write(_ hash: XXH3.Hash128) {
+    package mutating func write(_ hash: XXH3.Hash128) {
         write(hash.low)
         write(hash.high)
     }
 }
 
 extension ByteReader {
-    mutating func readHash128() throws(Malformed) -> XXH3.Hash128 {
+    package mutating func readHash128() throws(Malformed) -> XXH3.Hash128 {
         XXH3.Hash128(low: try readUInt64(), high: try readUInt64())
     }
 }

@@ -1,0 +1,111 @@
+/// A replicated log with an object store beside it, of one database.
+///
+/// Calls do not block, except those that say so; their results arrive at the host, on a thread of
+/// the log. The log is not trusted: it may lose, repeat, reorder and change entries.
+package protocol HubLog: Sendable {
+    /// Connects to the engine; the host receives events until `stop`.
+    func start(_ host: any HubLogHost) throws(HubLogError)
+    /// Disconnects; returns once no event follows.
+    func stop()
+
+    /// Appends a message; `HubLogHost.stored` or `HubLogHost.failed` follows.
+    ///
+    /// Messages of a shard are appended in the order of the calls. An engine that can stores equal
+    /// ids once.
+    func append(_ message: [UInt8], as id: HubMessageID)
+    /// Delivers the entries from a number on, and then new ones as they are appended.
+    ///
+    /// At most `HubLimits.unreadLength` bytes are delivered that were not reported as consumed.
+    func follow(_ shard: UInt16, from entry: UInt64)
+    /// Allows as many more bytes of a shard to be delivered.
+    func consumed(_ bytes: Int, of shard: UInt16)
+    /// Delivers entries once more, as the leader or primary has them.
+    func reread(_ entries: ClosedRange<UInt64>, of shard: UInt16)
+    /// Removes the entries before a number.
+    func trim(_ shard: UInt16, before entry: UInt64)
+    /// Sends bytes to all hubs, without a guarantee.
+    func broadcast(_ bytes: [UInt8])
+
+    /// Blocks until an object is stored under a new name; an existing one remains.
+    func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError)
+    /// Blocks while it reads an object, and calls `body` with its pieces in their order.
+    func get(
+        _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
+    ) throws(HubLogError)
+    /// Blocks, and returns the names of objects that begin with a prefix.
+    func list(_ prefix: String) throws(HubLogError) -> [String]
+    /// Blocks until an object is removed.
+    func remove(_ name: String) throws(HubLogError)
+
+    /// Blocks, and returns a replaceable object and its revision; nil if there is none.
+    func load(_ name: String) throws(HubLogError) -> (bytes: [UInt8], revision: UInt64)?
+    /// Blocks until an object is replaced; returns false if its revision is another one.
+    ///
+    /// - Parameter revision: The revision to replace; nil to create the object.
+    func replace(
+        _ name: String, with bytes: [UInt8], at revision: UInt64?
+    ) throws(HubLogError) -> Bool
+
+    /// Blocks until a log without entries exists.
+    func create(_ log: HubLogID, shardCount: Int) throws(HubLogError)
+    /// Blocks until a log and its entries are removed.
+    func remove(_ log: HubLogID) throws(HubLogError)
+}
+
+/// The receiver of the events of a hub log.
+///
+/// Its functions are called on a thread of the log, and return without waiting.
+package protocol HubLogHost: AnyObject, Sendable {
+    /// The engine has acknowledged a message as an entry.
+    func stored(_ id: HubMessageID, as entry: UInt64)
+    /// The engine has not acknowledged a message, which may be stored all the same.
+    func failed(_ id: HubMessageID, _ error: HubLogError)
+    /// Entries of a shard arrived, because they are followed or were reread.
+    func received(_ entries: [HubLogEntry], of shard: UInt16)
+    /// A broadcast of a hub arrived, which may be this one.
+    func received(broadcast: [UInt8])
+}
+
+/// An entry as the engine returned it.
+package struct HubLogEntry: Equatable, Sendable {
+    package let number: UInt64
+    package let bytes: [UInt8]
+
+    package init(_ number: UInt64, _ bytes: [UInt8]) {
+        self.number = number
+        self.bytes = bytes
+    }
+}
+
+/// A failure of the engine of a hub log, or of the connection to it.
+package enum HubLogError: Error, Equatable, Sendable {
+    /// The program was built without the library of the engine.
+    case unsupported(trait: String)
+    /// No connection, or one that ended.
+    case disconnected(String)
+    /// The engine did not respond in time.
+    case timeout(String)
+    /// The engine has no space, or refuses to store more.
+    case full(String)
+    /// There is no such shard, object or log.
+    case missing(String)
+    /// An object has other bytes than its name says.
+    case damaged(String)
+    /// The engine refused a request for another reason.
+    case refused(String)
+}
+
+extension HubLogError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unsupported(let trait):
+            "this program was built without the package trait \(trait), which the hub log needs"
+        case .disconnected(let reason): "no connection to the hub log: \(reason)"
+        case .timeout(let request): "the hub log did not respond to: \(request)"
+        case .full(let reason): "the hub log stores nothing: \(reason)"
+        case .missing(let name): "the hub log has no \(name)"
+        case .damaged(let name): "the bytes of \(name) do not match its name"
+        case .refused(let reason): "the hub log refused a request: \(reason)"
+        }
+    }
+}
