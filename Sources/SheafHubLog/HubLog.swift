@@ -8,21 +8,26 @@ package protocol HubLog: Sendable {
     /// Disconnects; returns once no event follows.
     func stop()
 
-    /// Appends a message; `HubLogHost.stored` or `HubLogHost.failed` follows.
+    /// Appends a message to a log; `HubLogHost.stored` or `HubLogHost.failed` follows.
     ///
     /// Messages of a shard are appended in the order of the calls. An engine that can stores equal
-    /// ids once.
-    func append(_ message: [UInt8], as id: HubMessageID)
+    /// ids once. A message that failed may still be stored later, also after the ones that follow.
+    func append(_ message: [UInt8], to log: HubLogID, as id: HubMessageID)
     /// Delivers the entries from a number on, and then new ones as they are appended.
     ///
-    /// At most `HubLimits.unreadLength` bytes are delivered that were not reported as consumed.
-    func follow(_ shard: UInt16, from entry: UInt64)
+    /// At most `HubLimits.unreadLength` bytes are delivered that were not reported as consumed,
+    /// those of entries that were reread included. A second call continues from its number.
+    func follow(_ shard: HubShard, from entry: UInt64)
+    /// Ends the delivery of new entries of a shard; those that were delivered may still arrive.
+    func unfollow(_ shard: HubShard)
     /// Allows as many more bytes of a shard to be delivered.
-    func consumed(_ bytes: Int, of shard: UInt16)
-    /// Delivers entries once more, as the leader or primary has them.
-    func reread(_ entries: ClosedRange<UInt64>, of shard: UInt16)
-    /// Removes the entries before a number.
-    func trim(_ shard: UInt16, before entry: UInt64)
+    func consumed(_ bytes: Int, of shard: HubShard)
+    /// Delivers entries of a followed shard once more, as the leader or primary has them.
+    ///
+    /// Entries that do not exist there, or that it does not send in time, are left out.
+    func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard)
+    /// Removes the entries before a number, if the engine is reachable.
+    func trim(_ shard: HubShard, before entry: UInt64)
     /// Sends bytes to all hubs, without a guarantee.
     func broadcast(_ bytes: [UInt8])
 
@@ -52,6 +57,17 @@ package protocol HubLog: Sendable {
     func remove(_ log: HubLogID) throws(HubLogError)
 }
 
+/// A shard of one of the logs of a database, of which two exist while one replaces the other.
+package struct HubShard: Hashable, Sendable {
+    package let log: HubLogID
+    package let number: UInt16
+
+    package init(_ number: UInt16, of log: HubLogID) {
+        self.log = log
+        self.number = number
+    }
+}
+
 /// The receiver of the events of a hub log.
 ///
 /// Its functions are called on a thread of the log, and return without waiting.
@@ -61,7 +77,7 @@ package protocol HubLogHost: AnyObject, Sendable {
     /// The engine has not acknowledged a message, which may be stored all the same.
     func failed(_ id: HubMessageID, _ error: HubLogError)
     /// Entries of a shard arrived, because they are followed or were reread.
-    func received(_ entries: [HubLogEntry], of shard: UInt16)
+    func received(_ entries: [HubLogEntry], of shard: HubShard)
     /// A broadcast of a hub arrived, which may be this one.
     func received(broadcast: [UInt8])
 }
