@@ -18,11 +18,11 @@ package protocol HubLog: Sendable {
     /// At most `HubLimits.unreadLength` bytes are delivered that were not reported as consumed,
     /// those of entries that were reread included. A second call continues from its number.
     func follow(_ shard: HubShard, from entry: UInt64)
-    /// Ends the delivery of new entries of a shard; those that were delivered may still arrive.
+    /// Ends the delivery of entries of a shard; those that were sent before may still arrive.
     func unfollow(_ shard: HubShard)
     /// Allows as many more bytes of a shard to be delivered.
     func consumed(_ bytes: Int, of shard: HubShard)
-    /// Delivers entries of a followed shard once more, as the leader or primary has them.
+    /// Delivers entries of a shard once more, as the leader or primary has them.
     ///
     /// Entries that do not exist there, or that it does not send in time, are left out.
     func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard)
