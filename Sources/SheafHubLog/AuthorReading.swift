@@ -39,6 +39,10 @@ struct AuthorReading: Sendable {
     var askedAt: UInt64?
     /// Whether missing messages are an incident.
     var isLosing = false
+    /// Whether the author is silent, so that what it did not finish holds back no position.
+    var isSilent = false
+    /// Sequence up to which the messages read so far show that their author knew all as stored.
+    private var confirmed: UInt64 = 0
 
     static let maximumReplacedRanges = 256
 
@@ -52,10 +56,16 @@ struct AuthorReading: Sendable {
 
     var isMissingMessages: Bool { !later.isEmpty || !replaced.isEmpty }
 
+    /// Whether a missing message was stored, as its author has shown.
+    ///
+    /// An author does not acknowledge the documents of other ones, nor of those after them.
+    var isMissingConfirmed: Bool { isMissingMessages && sequence < confirmed }
+
     /// Records a message.
     mutating func note(
-        _ number: UInt64, checksum new: UInt64, previous: UInt64, entry: UInt64, limit: Int
+        _ message: HubMessage, checksum new: UInt64, entry: UInt64, limit: Int
     ) -> Verdict {
+        let (number, previous) = (message.sequence, message.previous)
         if number <= sequence {
             return number == sequence && checksum != 0 && checksum != new ? .fork : .repetition
         }
@@ -67,6 +77,7 @@ struct AuthorReading: Sendable {
         let isBroken =
             before != 0 && before != previous
             || later[number &+ 1].map { $0.previous != new } ?? false
+        confirmed = max(confirmed, number - 1 - UInt64(message.unconfirmed))
         if isNext {
             (sequence, checksum) = (number, new)
             advance()
@@ -91,6 +102,17 @@ struct AuthorReading: Sendable {
         (sequence, checksum) = (next - 1, 0)
         advance()
         return lost
+    }
+
+    /// Forgets all messages from the first one on that is missing or belongs to an open group.
+    ///
+    /// If the author goes on, they are missing again. Returns the messages of open groups.
+    mutating func forgetUnfinished() -> [ClosedRange<UInt64>] {
+        (sequence, checksum) = resolved
+        (later, replaced, confirmed) = ([:], [], 0)
+        let unfinished = groups.discardAll()
+        groups = GroupAssembly()
+        return unfinished
     }
 
     /// Counts messages as known whose documents others have brought.

@@ -19,7 +19,8 @@ extension HubMessage {
         writer.write(flags.rawValue)
         writer.write(UInt8(0))
         writer.write(shard)
-        writer.writeZeros(6)
+        writer.write(unconfirmed)
+        writer.writeZeros(4)
         writer.write(log)
         writer.write(author)
         writer.write(sequence)
@@ -82,7 +83,9 @@ extension HubMessage {
         guard self.shard == shard else {
             throw .invalid("shard \(self.shard) in an entry of shard \(shard)", at: shardStart)
         }
-        try reader.readReserved(6)
+        let unconfirmedStart = reader.offset
+        unconfirmed = try reader.readUInt16()
+        try reader.readReserved(4)
         let logStart = reader.offset
         self.log = try reader.readHash128()
         guard self.log == log else { throw .invalid("the id of another log", at: logStart) }
@@ -93,6 +96,11 @@ extension HubMessage {
         guard sequence > 0, (sequence == 1) == (previous == 0) else {
             throw .invalid(
                 "sequence \(sequence) with the previous checksum \(previous)", at: sequenceStart)
+        }
+        guard UInt64(unconfirmed) < sequence else {
+            throw .invalid(
+                "\(unconfirmed) unconfirmed messages before sequence \(sequence)",
+                at: unconfirmedStart)
         }
         progress = try reader.readProgress()
         let extentStart = reader.offset

@@ -40,6 +40,8 @@ package struct HubMessage: Equatable, Sendable {
     package let kind: Kind
     package let flags: Flags
     package let shard: UInt16
+    /// Number of messages of the author directly before this one that it did not know to be stored.
+    package let unconfirmed: UInt16
     package let log: HubLogID
     package let author: HubAuthor
     /// Number of the message among those of its author in the shard, from 1.
@@ -52,16 +54,19 @@ package struct HubMessage: Equatable, Sendable {
     package let payload: [UInt8]
 
     package init(
-        _ kind: Kind, _ flags: Flags = [], shard: UInt16, log: HubLogID, author: HubAuthor,
-        sequence: UInt64, previous: UInt64, progress: ShardProgress, extent: Extent,
-        payload: [UInt8] = []
+        _ kind: Kind, _ flags: Flags = [], shard: UInt16, unconfirmed: UInt16, log: HubLogID,
+        author: HubAuthor, sequence: UInt64, previous: UInt64, progress: ShardProgress,
+        extent: Extent, payload: [UInt8] = []
     ) {
         precondition(
             payload.count <= HubLimits.messageLength - Layout.overhead,
             "A message has at most \(HubLimits.messageLength) bytes.")
+        precondition(
+            UInt64(unconfirmed) < sequence, "Only messages before this one can be unconfirmed.")
         self.kind = kind
         self.flags = flags
         self.shard = shard
+        self.unconfirmed = unconfirmed
         self.log = log
         self.author = author
         self.sequence = sequence

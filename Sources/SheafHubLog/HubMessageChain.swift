@@ -14,11 +14,31 @@ package struct HubMessageChain: Sendable {
     /// The sequence of the last message; 0 before the first one.
     package private(set) var sequence: UInt64 = 0
     private var checksum: UInt64 = 0
+    /// The sequence up to which all messages are known to be stored.
+    package private(set) var confirmed: UInt64 = 0
+    /// Later messages that are known to be stored.
+    private var confirmedLater: Set<UInt64> = []
+
+    /// Maximum number of messages before another one that are not known to be stored.
+    package static let maximumUnconfirmed = Int(UInt16.max)
 
     package init(log: HubLogID, shard: UInt16, author: HubAuthor) {
         self.log = log
         self.shard = shard
         self.author = author
+    }
+
+    /// Number of the last messages that are not known to be stored.
+    ///
+    /// No message may follow more than `maximumUnconfirmed` ones, those of its group included.
+    package var unconfirmedCount: Int { Int(sequence - confirmed) }
+
+    /// Records that messages are stored, or that other ones replace them which are stored.
+    package mutating func confirm(_ sequences: ClosedRange<UInt64>) {
+        precondition(sequences.upperBound <= sequence, "Only messages of the chain are stored.")
+        guard sequences.upperBound > confirmed else { return }
+        confirmedLater.formUnion(max(sequences.lowerBound, confirmed + 1)...sequences.upperBound)
+        while confirmedLater.remove(confirmed + 1) != nil { confirmed += 1 }
     }
 
     /// Returns a mark.
@@ -56,10 +76,15 @@ package struct HubMessageChain: Sendable {
         _ kind: HubMessage.Kind, _ flags: HubMessage.Flags, _ progress: ShardProgress,
         _ extent: HubMessage.Extent, _ payload: [UInt8]
     ) -> Encoded {
+        precondition(
+            unconfirmedCount <= Self.maximumUnconfirmed,
+            "A message follows at most \(Self.maximumUnconfirmed) unconfirmed ones.")
+        let unconfirmed = UInt16(unconfirmedCount)
         sequence += 1
         let message = HubMessage(
-            kind, flags, shard: shard, log: log, author: author, sequence: sequence,
-            previous: checksum, progress: progress, extent: extent, payload: payload)
+            kind, flags, shard: shard, unconfirmed: unconfirmed, log: log, author: author,
+            sequence: sequence, previous: checksum, progress: progress, extent: extent,
+            payload: payload)
         let encoded = message.encoded
         checksum = encoded.checksum
         let id = HubMessageID(

@@ -24,6 +24,8 @@ package enum ShardFault: Equatable, Sendable {
     case newerVersion(entry: UInt64, UInt8)
     /// A group that its author did not finish.
     case unfinishedGroup(HubAuthor, ClosedRange<UInt64>)
+    /// Messages that their author did not know to be stored, and which are not.
+    case unstoredMessages(HubAuthor, ClosedRange<UInt64>)
     /// Messages that cannot be those of one group.
     case malformedGroup(HubAuthor, ClosedRange<UInt64>)
     /// Another hub has read entries that the engine does not deliver.

@@ -5,6 +5,8 @@ extension ShardReader {
         /// Sequence of the first own mark that was appended after reading began.
         var own: UInt64?
         var hasReadOwn = false
+        /// The time at which it was read.
+        var readOwnAt: UInt64 = 0
         /// The time at which an entry was read, or another hub first reported a later one.
         var progressedAt: UInt64 = 0
         /// The time since which entries are missing that another hub has read.
@@ -21,8 +23,10 @@ extension ShardReader {
         if mark.staleSince != nil, mark.probe == nil { mark.probe = sequence }
     }
 
-    mutating func readOwnMark(_ sequence: UInt64, _ entry: UInt64) {
-        if let own = mark.own, sequence >= own { mark.hasReadOwn = true }
+    mutating func readOwnMark(_ sequence: UInt64, _ entry: UInt64, at now: UInt64) {
+        if !mark.hasReadOwn, let own = mark.own, sequence >= own {
+            (mark.hasReadOwn, mark.readOwnAt) = (true, now)
+        }
         guard let probe = mark.probe, sequence >= probe else { return }
         if entry <= mark.claimed {
             // Others have read as many entries before the mark was appended.
@@ -105,10 +109,24 @@ extension ShardReader {
         let open = authors.filter { $0.key != own && $0.value.trackedCount > 0 }
         for (author, reading) in open.sorted(by: { $0.key < $1.key }) {
             checkMissing(author, reading, at: now)
-            let heardAt = max(reading.arrivedAt, others[author]?.beatAt ?? 0)
-            if Self.elapsed(heardAt, now) >= limits.incidentNanoseconds {
-                discardGroups(of: author)
-            }
+            checkSilence(author, reading, at: now)
+        }
+    }
+
+    /// Continues without what a silent author did not finish.
+    private mutating func checkSilence(
+        _ author: HubAuthor, _ reading: AuthorReading, at now: UInt64
+    ) {
+        // Until the end of the log is read, the next entries may be of any author.
+        guard own == nil || mark.hasReadOwn, !reading.isMissingConfirmed else { return }
+        let heardAt = max(reading.arrivedAt, others[author]?.beatAt ?? 0, mark.readOwnAt)
+        let silence = Self.elapsed(heardAt, now)
+        let isSilent = silence >= limits.liveNanoseconds
+        authors[author]?.isSilent = isSilent
+        if isSilent { endLosing(author) }
+        // Its messages remain for a while, in case that they were only late.
+        if silence >= limits.incidentNanoseconds, nextClaim == .max {
+            forgetUnfinished(of: author)
         }
     }
 
@@ -119,7 +137,8 @@ extension ShardReader {
         let waited = Self.elapsed(since, now)
         guard waited >= limits.needNanoseconds else { return }
         let isLive = isLive(author, at: now)
-        if !isLive || waited >= limits.incidentNanoseconds {
+        // A killed author leaves messages in flight, which it has not acknowledged.
+        if isLive ? waited >= limits.incidentNanoseconds : reading.isMissingConfirmed {
             authors[author]?.isLosing = true
             begin(ShardIncident(.loss, entry: ring.last, digest: ring.digest))
         }

@@ -31,7 +31,7 @@ extension ShardReader {
                 author: message.author, shard: shard, sequence: message.sequence,
                 checksum: checksum)
             emit(.own(id, message.kind, entry: entry))
-            if message.kind == .mark { readOwnMark(message.sequence, entry) }
+            if message.kind == .mark { readOwnMark(message.sequence, entry, at: now) }
         } else {
             assemble(message, checksum, entry)
         }
@@ -63,7 +63,9 @@ extension ShardReader {
         guard authors[message.author] == nil else { return }
         guard authors.count >= limits.authors else { return }
         // Without the others, nothing shows how many messages of this one were read.
-        let idle = authors.filter { $0.value.trackedCount == 0 && $0.key != own }
+        let idle = authors.filter {
+            ($0.value.trackedCount == 0 || $0.value.isSilent) && $0.key != own
+        }
         let candidates = idle.isEmpty ? authors.filter { $0.key != own } : idle
         if let oldest = candidates.min(by: { $0.value.lastEntry < $1.value.lastEntry })?.key {
             discardGroups(of: oldest)
@@ -81,9 +83,8 @@ extension ShardReader {
         change(message.author) { reading in
             reading.lastEntry = entry
             reading.arrivedAt = now
-            return reading.note(
-                message.sequence, checksum: checksum, previous: message.previous, entry: entry,
-                limit: limit)
+            reading.isSilent = false
+            return reading.note(message, checksum: checksum, entry: entry, limit: limit)
         }
     }
 
@@ -114,8 +115,26 @@ extension ShardReader {
     private mutating func endMissing(_ author: HubAuthor) {
         authors[author]?.missingSince = nil
         authors[author]?.askedAt = nil
+        endLosing(author)
+    }
+
+    /// Ends the incident of the missing messages of an author, unless others are missing.
+    mutating func endLosing(_ author: HubAuthor) {
+        guard authors[author]?.isLosing ?? false else { return }
         authors[author]?.isLosing = false
         if !hasLost, !authors.values.contains(where: \.isLosing) { end(.loss) }
+    }
+
+    /// Forgets what an author did not finish, which it has not acknowledged.
+    mutating func forgetUnfinished(of author: HubAuthor) {
+        guard let reading = authors[author], reading.trackedCount > 0 else { return }
+        for range in reading.missingRanges(limit: HubLimits.neededRanges) {
+            emit(.fault(.unstoredMessages(author, range)))
+        }
+        for range in change(author, { $0.forgetUnfinished() }) {
+            emit(.fault(.unfinishedGroup(author, range)))
+        }
+        endMissing(author)
     }
 
     // MARK: - Groups
@@ -143,8 +162,13 @@ extension ShardReader {
         if let complete = outcome.complete { apply(complete, of: message.author) }
     }
 
-    /// Gives up the messages of an author that are kept, whichever author has filled the room.
+    /// Makes room by the messages of silent authors; otherwise gives up those of an author,
+    /// whichever author has filled the room.
     private mutating func limitTracked(_ author: HubAuthor, at entry: UInt64) {
+        guard trackedCount > limits.trackedMessages else { return }
+        for silent in authors.filter(\.value.isSilent).keys.sorted() {
+            forgetUnfinished(of: silent)
+        }
         guard trackedCount > limits.trackedMessages else { return }
         while giveUpFirst(of: author, at: entry) {}
         discardGroups(of: author)

@@ -20,9 +20,11 @@ package struct ShardReader: Sendable {
         package var waitingLength = HubLimits.unreadLength
         /// Time after which a missing message is requested, and a missing entry counts as lost.
         package var needNanoseconds: UInt64 = 5_000_000_000
-        /// Time after which a missing message is an incident, and an open group discarded.
+        /// Time after which a missing message is an incident, and the unfinished messages of a
+        /// silent author are forgotten.
         package var incidentNanoseconds: UInt64 = 60_000_000_000
-        /// Time after the last beat of a hub during which it counts as live.
+        /// Time after the last beat of a hub during which it counts as live, and after its last
+        /// beat and message after which it is silent.
         package var liveNanoseconds: UInt64 = 10_000_000_000
         /// Interval at which missing entries are read again.
         package var rereadNanoseconds: UInt64 = 1_000_000_000
@@ -126,12 +128,15 @@ package struct ShardReader: Sendable {
         return effects
     }
 
-    /// The latest position at or before which each message was applied, in a complete group.
+    /// The latest position at or before which each message was applied, in a complete group, except
+    /// for those that a silent author did not finish.
     ///
     /// A store that has applied all effects up to now can continue from it.
     package mutating func position() -> ShardPosition {
-        let unresolved = authors.values.compactMap(\.firstUnresolvedEntry).min()
-        let entry = unresolved.map { $0 - 1 } ?? ring.last
+        let unresolved = authors.values.lazy.filter { !$0.isSilent }
+            .compactMap(\.firstUnresolvedEntry).min()
+        // Where an author continues that was silent, its earlier messages are missing.
+        let entry = max(unresolved.map { $0 - 1 } ?? ring.last, lastPosition.entry)
         // An old open group can begin before the digests kept; then the earlier position remains.
         guard let digest = ring.digest(at: entry) else { return lastPosition }
         let positions = authors.map { author, reading in

@@ -28,10 +28,11 @@ SHARD = shard_of(b"cars", b"")
 
 def message(kind=1, flags=0, sequence=1, previous=0, read=0, digest=0, stored=0, base=200, commit=300,
             payload=b"", shard=SHARD, log=LOG, site=AUTHOR[0], opening=AUTHOR[1], signature=b"SHB1",
-            version=1, reserved=(0, 0, 0), length=None):
+            version=1, reserved=(0, 0, 0), length=None, unconfirmed=0):
     """Table 1."""
     made = signature + struct.pack(
-        "<BBBBH6s16s", version, kind, flags, reserved[0], shard, bytes([reserved[1]]) + bytes(5), log)
+        "<BBBBHH4s16s", version, kind, flags, reserved[0], shard, unconfirmed, bytes([reserved[1]]) + bytes(3),
+        log)
     made += struct.pack("<9Q", site, opening, sequence, previous, read, digest, stored, base, commit)
     made += struct.pack("<II", len(payload) if length is None else length, reserved[2]) + payload
     return made + struct.pack("<Q", max(xxh3(made, struct.unpack("<Q", log[:8])[0]), 1))

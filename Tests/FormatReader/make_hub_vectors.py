@@ -21,7 +21,7 @@ HEAD = """\
 # Tests/FormatReader/make_hub_vectors.py and hub_encoder.py.
 """
 FIELDS = ["kind", "flags", "shard", "site", "opening", "sequence", "previous", "read", "digest", "stored",
-          "base", "commit"]
+          "base", "commit", "unconfirmed"]
 
 
 def messages(output):
@@ -29,7 +29,9 @@ def messages(output):
     for name, comment, fields in [
             ("message", "a message with all of a group", first),
             ("continued", "a message in the middle of a group", dict(
-                first, flags=3, sequence=7, previous=0x1122334455667788)),
+                first, flags=3, sequence=7, previous=0x1122334455667788, unconfirmed=6)),
+            ("unconfirmed", "a message after the highest number of unconfirmed ones", dict(
+                first, sequence=65_536, previous=1, unconfirmed=65_535)),
             ("replacing", "documents in place of the lost messages 3 to 5", dict(
                 first, flags=4, sequence=9, previous=1, base=3, commit=5)),
             ("anew", "documents that replace no message of this log", dict(
@@ -51,7 +53,7 @@ def messages(output):
         ("kind", "an unknown kind", message(kind=3, payload=b"a")),
         ("flags", "unknown flags", message(flags=8, payload=b"a")),
         ("reserved", "a reserved byte", message(reserved=(1, 0, 0), payload=b"a")),
-        ("reserved-shard", "reserved bytes after the shard", message(reserved=(0, 1, 0), payload=b"a")),
+        ("reserved-shard", "reserved bytes after the unconfirmed messages", message(reserved=(0, 1, 0), payload=b"a")),
         ("reserved-length", "reserved bytes after the length", message(reserved=(0, 0, 1), payload=b"a")),
         ("shard", "another shard than that of the entry", message(shard=(SHARD + 1) % SHARDS, payload=b"a")),
         ("author", "no site", message(site=0, payload=b"a")),
@@ -66,6 +68,10 @@ def messages(output):
         ("sequence", "the sequence 0", message(sequence=0, payload=b"a")),
         ("previous", "a first message with a previous one", message(previous=5, payload=b"a")),
         ("previous-none", "a second message without a previous one", message(sequence=2, payload=b"a")),
+        ("unconfirmed", "more unconfirmed messages than there are before it", message(
+            sequence=7, previous=1, unconfirmed=7, payload=b"a")),
+        ("unconfirmed-first", "an unconfirmed message before the first one", message(
+            unconfirmed=1, payload=b"a")),
         ("stored", "a stored entry above the one read", message(read=3, digest=9, stored=4, payload=b"a")),
         ("digest", "a digest of no entries", message(digest=9, payload=b"a")),
         ("extent", "a commit that is not above the base", message(base=300, commit=300, payload=b"a")),
@@ -391,32 +397,44 @@ def faults(output):
     opened, ended = Chain(AUTHOR), Chain(AUTHOR)
     begun = opened.next(flags=1)
     marked = opened.mark(commit=1)
+    killed = Chain(AUTHOR)
+    first, *rest = [
+        killed.next(base=number, commit=number + 1, unconfirmed=(0, 1, 2, 1)[number]) for number in range(4)]
+    parts = Chain(AUTHOR)
+    cut = [parts.next(flags=flags, unconfirmed=number) for number, flags in enumerate([1, 3, 2])]
     damaged = one[:60] + bytes([one[60] ^ 4]) + one[61:]
     sequence = [
-        ("none", "", "three messages, in order, and one of another author",
+        ("none", "", "", "three messages, in order, and one of another author",
          [(1, one), (2, two), (3, foreign), (4, three)]),
-        ("repetition", "repetition", "a message that is stored twice", [(1, one), (2, one), (3, two)]),
-        ("delivery", "repeatedEntry", "an entry that is delivered twice", [(1, one), (2, two), (1, one)]),
-        ("fork", "fork", "two messages with one sequence", [(1, one), (2, repeated)]),
-        ("chain", "fork", "a message that does not name the previous one", [(1, one), (2, forged)]),
-        ("early", "early", "the second message first", [(1, two), (2, one), (3, three)]),
-        ("gap", "gap", "an entry before the previous one", [(1, one), (3, three), (2, two)]),
-        ("reused", "truncation", "an entry number with other bytes", [(1, one), (2, two), (2, foreign)]),
-        ("digest", "otherDigest", "another digest of the first entry", [(1, one), (2, wrong)]),
-        ("same", "", "an equal digest of the first entry", [(1, one), (2, right)]),
-        ("future", "truncation", "the digest of an entry that follows", [(1, one), (2, future)]),
-        ("damage", "damage", "an entry with a changed bit", [(1, damaged), (2, foreign)]),
-        ("lost", "damage early", "a changed message, and a later one of its author",
+        ("repetition", "repetition", "", "a message that is stored twice", [(1, one), (2, one), (3, two)]),
+        ("delivery", "repeatedEntry", "", "an entry that is delivered twice", [(1, one), (2, two), (1, one)]),
+        ("fork", "fork", "fork", "two messages with one sequence", [(1, one), (2, repeated)]),
+        ("chain", "fork", "fork", "a message that does not name the previous one", [(1, one), (2, forged)]),
+        ("early", "early", "", "the second message first", [(1, two), (2, one), (3, three)]),
+        ("gap", "gap", "", "an entry before the previous one", [(1, one), (3, three), (2, two)]),
+        ("reused", "truncation", "truncation", "an entry number with other bytes", [(1, one), (2, two), (2, foreign)]),
+        ("digest", "otherDigest", "fork", "another digest of the first entry", [(1, one), (2, wrong)]),
+        ("same", "", "", "an equal digest of the first entry", [(1, one), (2, right)]),
+        ("future", "truncation", "truncation", "the digest of an entry that follows", [(1, one), (2, future)]),
+        ("damage", "damage", "", "an entry with a changed bit", [(1, damaged), (2, foreign)]),
+        ("lost", "damage early", "loss", "a changed message, and a later one of its author",
          [(1, damaged), (2, two)]),
-        ("newer", "newerVersion", "a newer version, after which nothing is read",
+        ("newer", "newerVersion", "", "a newer version, after which nothing is read",
          [(1, one), (2, message(version=2, payload=b"a")), (3, one)]),
-        ("unfinished", "malformedGroup", "a mark within a group", [(1, begun), (2, marked)]),
+        ("unfinished", "malformedGroup", "loss", "a mark within a group", [(1, begun), (2, marked)]),
+        ("killed", "early", "", "a missing message, and later ones of which none confirms it",
+         [(1, first), (2, rest[1])]),
+        ("confirmed", "early", "loss", "a missing message that a later one confirms",
+         [(1, first), (2, rest[1]), (3, rest[2])]),
+        ("killed-group", "early", "", "a missing message of a group, and none after it",
+         [(1, cut[0]), (2, cut[2])]),
     ]
-    for name, rows, comment, entries in sequence:
+    for name, rows, incidents, comment, entries in sequence:
         output.begin(f"fault-{name}", comment)
         output.bytes(f"fault-{name}.received", b"".join(
             varint(number) + text(entry) for number, entry in entries))
         output.text(f"fault-{name}.faults", rows.encode())
+        output.text(f"fault-{name}.incidents", incidents.encode())
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ struct HubVectorTests {
                 ("previous", message.previous), ("read", message.progress.read),
                 ("digest", message.progress.digest), ("stored", message.progress.stored),
                 ("base", message.extent.base), ("commit", message.extent.commit),
+                ("unconfirmed", UInt64(message.unconfirmed)),
             ]
             for (field, value) in fields {
                 #expect(value == (try vectors.number("\(name).\(field)")), "\(name).\(field)")
@@ -170,6 +171,10 @@ struct HubVectorTests {
             }
             #expect(found.joined(separator: " ") == (try vectors.text("\(name).faults")), "\(name)")
             #expect(reader.violation == nil)
+            for second in UInt64(1)...120 { reader.tick(at: second * 1_000_000_000) }
+            let incidents = reader.incidents.map { "\($0.kind)" }
+            let expected = try vectors.text("\(name).incidents")
+            #expect(incidents.joined(separator: " ") == expected, "\(name)")
         }
     }
 }

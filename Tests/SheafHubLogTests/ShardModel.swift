@@ -5,6 +5,8 @@ import SheafHubLog
 struct SentMessage {
     let author: HubAuthor
     let sequence: UInt64
+    /// Sequence up to which the author knew its messages to be stored.
+    let confirmed: UInt64
     /// The sequences of its group; nil for a mark.
     let group: ClosedRange<UInt64>?
     /// The sequences that the group replaces.
@@ -28,6 +30,7 @@ struct ShardModel {
     private let log: HubLogID
     private var digests: [UInt64] = [0]
     private var seen: [HubAuthor: Set<UInt64>] = [:]
+    private var confirmed: [HubAuthor: UInt64] = [:]
     private var arrived: [HubAuthor: Set<UInt64>] = [:]
     private var finished: [HubAuthor: Set<UInt64>] = [:]
     private(set) var results: [ReadResult] = []
@@ -38,6 +41,12 @@ struct ShardModel {
 
     /// The digest of all entries.
     var digest: UInt64 { digests[digests.count - 1] }
+
+    /// Whether a message of an author is missing that it knew to be stored.
+    func isMissingConfirmed(_ author: HubAuthor) -> Bool {
+        guard let most = confirmed[author], most > 0 else { return false }
+        return !seen[author, default: [0]].isSuperset(of: 1...most)
+    }
 
     /// Reads the next entry; nil stands for a lost one, and one without a message for damage.
     mutating func read(_ bytes: [UInt8]?, _ message: SentMessage?) {
@@ -65,6 +74,7 @@ struct ShardModel {
         }
         seen[author, default: [0]].insert(message.sequence)
         arrived[author, default: []].insert(message.sequence)
+        confirmed[author] = max(confirmed[author] ?? 0, message.confirmed)
         guard let group = message.group,
             arrived[author, default: []].isSuperset(of: group),
             finished[author, default: []].isDisjoint(with: group)

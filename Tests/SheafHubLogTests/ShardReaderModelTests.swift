@@ -63,9 +63,10 @@ struct ShardReaderModelTests {
             case .repeatedEntry: repeated += 1
             case .truncation: truncations += 1
             case .gap: gaps += 1
-            case .fork, .malformedGroup, .lostMessages, .newerVersion, .staleEngine,
-                .unfinishedGroup:
+            case .fork, .malformedGroup, .lostMessages, .newerVersion, .staleEngine:
                 Issue.record("\(fault) was not injected, seed \(seed)")
+            case .unfinishedGroup(let author, _), .unstoredMessages(let author, _):
+                #expect(scene.killed.contains(author), "\(fault), seed \(seed)")
             case .repetition, .early, .damage, .otherDigest, .lostEntries: break
             }
         }
@@ -83,9 +84,14 @@ struct ShardReaderModelTests {
         if !scene.hasMissingMessages, !scene.isTruncated, !scene.hasLateMessages {
             #expect(scene.needCount == 0, "seed \(seed)")
         }
-        #expect(!scene.incidents.contains(.loss), "seed \(seed)")
+        let model = scene.model()
+        let isLost = scene.killed.contains { model.isMissingConfirmed($0) }
+        #expect(scene.reader.incidents.contains { $0.kind == .loss } == isLost, "seed \(seed)")
+        if !isLost, !scene.hasLateMessages {
+            #expect(!scene.incidents.contains(.loss), "seed \(seed)")
+        }
         #expect(!scene.incidents.contains(.staleEngine), "seed \(seed)")
-        guard !scene.isTruncated else { return }
+        guard !scene.isTruncated, !isLost else { return }
         let position = scene.finalPosition
         #expect(position.entry == scene.reader.read, "seed \(seed)")
     }

@@ -3,39 +3,6 @@ import SheafDocument
 import SheafHubLog
 import SheafTestSupport
 
-/// The faults of a scene; each one is drawn with `1 / rate`, or never if it is 0.
-struct ShardPlan {
-    var lost = 0, damaged = 0, repeated = 0, reordered = 0
-    var skipped = 0, redelivered = 0, unavailable = 0
-    var rereadDelay: UInt64 = 0
-    /// The step at which an author begins to report other digests.
-    var forkStep: Int?
-    /// The step at which the engine drops the last entries.
-    var truncationStep: Int?
-
-    /// Draws a plan: most have few kinds of faults.
-    init(_ random: inout SeededRandom) {
-        func rate(_ random: inout SeededRandom, _ most: Int) -> Int {
-            random.chance(1, in: 3) ? 3 + random.below(most) : 0
-        }
-        lost = rate(&random, 30)
-        damaged = rate(&random, 30)
-        repeated = rate(&random, 20)
-        reordered = rate(&random, 10)
-        skipped = rate(&random, 20)
-        redelivered = rate(&random, 20)
-        unavailable = random.chance(1, in: 6) ? 20 + random.below(40) : 0
-        rereadDelay = random.chance(1, in: 2) ? UInt64(random.below(3_000)) * 1_000_000 : 0
-        if random.chance(1, in: 8) { forkStep = random.below(300) }
-        if random.chance(1, in: 8) { truncationStep = random.below(300) }
-    }
-
-    /// A plan without faults.
-    static var faultless: ShardPlan { ShardPlan() }
-
-    private init() {}
-}
-
 /// Authors that append to a shard, an engine with faults, and a reader.
 struct ShardScene {
     /// An author and its messages that are not appended yet.
@@ -45,12 +12,14 @@ struct ShardScene {
         var groups: [ClosedRange<UInt64>] = []
         var commit: UInt64 = 1
         var appended: [[UInt8]] = []
+        var stored: Set<UInt64> = []
     }
 
     static let log = HubLogID(low: 11, high: 12)
     private let plan: ShardPlan
     private var random: SeededRandom
     private var writers: [Writer]
+    private(set) var killed: Set<HubAuthor> = []
     private var sent: [[UInt8]: SentMessage] = [:]
     /// The entries of the engine, and their digests.
     private var entries: [[UInt8]] = []
@@ -84,10 +53,13 @@ struct ShardScene {
         self.plan = plan
         random = SeededRandom(seed: seed, "shard scene")
         writers = (UInt64(1)...3).map { number in
-            let author = HubAuthor(site: Site(rawValue: number), opening: 100 + number)
-            return Writer(chain: HubMessageChain(log: Self.log, shard: 0, author: author))
+            Self.writer(HubAuthor(site: Site(rawValue: number), opening: 100 + number))
         }
         reader = ShardReader(log: Self.log, shard: 0, limits: limits)
+    }
+
+    private static func writer(_ author: HubAuthor) -> Writer {
+        Writer(chain: HubMessageChain(log: log, shard: 0, author: author))
     }
 
     // MARK: - The run
@@ -98,6 +70,7 @@ struct ShardScene {
             now += UInt64(1 + random.below(80)) * 1_000_000
             if random.chance(1, in: 3) { write(random.below(3)) }
             if step == plan.truncationStep { truncate() }
+            if step == plan.killStep { kill(random.below(3)) }
             append(random.below(3), isCareful: false)
             deliver()
             if random.chance(1, in: 4) { pass() }
@@ -119,6 +92,11 @@ struct ShardScene {
             deliverAll()
             pass()
             for number in writers.indices { appendAll(number) }
+        }
+        // Unfinished messages of a killed author are forgotten after a minute.
+        for _ in 0..<(killed.isEmpty ? 0 : 60) {
+            now += 1_000_000_000
+            pass()
         }
         deliverAll()
     }
@@ -156,25 +134,26 @@ struct ShardScene {
         let group = first...writers[number].chain.sequence
         writers[number].groups.append(group)
         for (index, message) in messages.enumerated() {
-            record(message, group, range, read, payload: index == 0 ? payload : [])
+            record(message, of: number, group, range, read, payload: index == 0 ? payload : [])
             writers[number].outbox.append(message.bytes)
         }
     }
 
     private mutating func record(
-        _ message: HubMessageChain.Encoded, _ group: ClosedRange<UInt64>?,
+        _ message: HubMessageChain.Encoded, of number: Int, _ group: ClosedRange<UInt64>?,
         _ replaces: ClosedRange<UInt64>?, _ progress: ShardProgress, payload: [UInt8]
     ) {
         sent[message.bytes] = SentMessage(
-            author: message.id.author, sequence: message.id.sequence, group: group,
-            replaces: replaces, read: progress.read, digest: progress.digest, payload: payload)
+            author: message.id.author, sequence: message.id.sequence,
+            confirmed: writers[number].chain.confirmed, group: group, replaces: replaces,
+            read: progress.read, digest: progress.digest, payload: payload)
     }
 
     private mutating func writeMark(_ number: Int) {
         let mark = writers[number].chain.mark(.start, commit: writers[number].commit)
         let sequence = mark.id.sequence
         writers[number].groups.append(sequence...sequence)
-        record(mark, nil, nil, .start, payload: [])
+        record(mark, of: number, nil, nil, .start, payload: [])
         writers[number].outbox.append(mark.bytes)
     }
 
@@ -186,6 +165,29 @@ struct ShardScene {
             guard let first = groups.first, let last = groups.last else { continue }
             write(number, replacing: first.lowerBound...last.upperBound)
         }
+    }
+
+    /// Records that an author knows a message to be stored.
+    private mutating func confirm(_ bytes: [UInt8], of number: Int) {
+        guard let message = sent[bytes] else { return }
+        writers[number].chain.confirm(message.sequence...message.sequence)
+        writers[number].stored.insert(message.sequence)
+        guard let replaces = message.replaces, let group = message.group,
+            writers[number].stored.isSuperset(of: group)
+        else { return }
+        writers[number].chain.confirm(replaces)
+    }
+
+    /// Ends an author, of whose messages in flight some are stored; another one takes its place.
+    private mutating func kill(_ number: Int) {
+        for bytes in writers[number].outbox where random.chance(2, in: 3) {
+            store(bytes, of: number)
+        }
+        let author = writers[number].chain.author
+        killed.insert(author)
+        writers[number] = Self.writer(
+            HubAuthor(site: author.site, opening: author.opening + 100))
+        hasMissingMessages = true
     }
 
     // MARK: - The engine
@@ -228,7 +230,10 @@ struct ShardScene {
     }
 
     private mutating func store(_ bytes: [UInt8], of number: Int?) {
-        if let number { writers[number].appended.append(bytes) }
+        if let number {
+            writers[number].appended.append(bytes)
+            confirm(bytes, of: number)
+        }
         entries.append(bytes)
         var writer = ByteWriter()
         writer.write(digests[digests.count - 1])
