@@ -53,6 +53,12 @@ struct DigestRing: Sendable {
         return digest(at: number) == Self.digest(after: before, bytes, in: log)
     }
 
+    /// Whether a known entry counts as lost; false if its digest is not kept.
+    func isLost(_ number: UInt64) -> Bool {
+        guard number > first, let before = digest(at: number - 1) else { return false }
+        return digest(at: number) == Self.digest(after: before, nil, in: log)
+    }
+
     /// Returns the digest that follows another one.
     static func digest(
         after previous: UInt64, _ entry: UnsafeRawBufferPointer?, in log: HubLogID

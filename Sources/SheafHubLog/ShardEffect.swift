@@ -16,6 +16,8 @@ package enum ShardFault: Equatable, Sendable {
     case gap(ClosedRange<UInt64>)
     /// Missing entries were not delivered in time.
     case lostEntries(ClosedRange<UInt64>)
+    /// An entry that was delivered after it counted as lost.
+    case lateEntry(UInt64)
     /// A known entry number with other bytes, or a message that its author cannot have appended.
     case truncation(entry: UInt64)
     /// An entry that contains no message of the log.

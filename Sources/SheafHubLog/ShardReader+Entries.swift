@@ -24,6 +24,9 @@ extension ShardReader {
         let isSame = entry.bytes.span.withUnsafeBytes { ring.isEntry(entry.number, $0) }
         if isSame == true {
             emit(.fault(.repeatedEntry(entry.number)))
+        } else if ring.isLost(entry.number) {
+            // Hubs that read it in time have other digests, which show the difference.
+            emit(.fault(.lateEntry(entry.number)))
         } else {
             beginTruncation(at: entry.number)
         }

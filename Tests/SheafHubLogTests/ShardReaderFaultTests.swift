@@ -107,6 +107,10 @@ struct ShardReaderFaultTests {
         wait(seconds: 1)
         #expect(faults().first == .lostEntries(2...3))
         #expect(reader.read == 4)
+        let digest = reader.digest
+        reader.receive(HubLogEntry(3, messages[2]), at: now)
+        #expect(reader.drainEffects() == [.fault(.lateEntry(3))])
+        #expect(reader.digest == digest && kinds.isEmpty)
     }
 
     @Test mutating func `each gap is read again at once, and none is lost before 5 seconds`() {

@@ -57,12 +57,13 @@ struct ShardReaderModelTests {
 
     /// Compares the faults of deliveries, and incidents, with the injected ones.
     private func checkCounts(_ scene: ShardScene, _ seed: UInt64) {
-        var (repeated, truncations, gaps) = (0, 0, 0)
+        var (repeated, truncations, gaps, late) = (0, 0, 0, 0)
         for fault in scene.faults {
             switch fault {
             case .repeatedEntry: repeated += 1
             case .truncation: truncations += 1
             case .gap: gaps += 1
+            case .lateEntry: late += 1
             case .fork, .malformedGroup, .lostMessages, .newerVersion, .staleEngine:
                 Issue.record("\(fault) was not injected, seed \(seed)")
             case .unfinishedGroup(let author, _), .unstoredMessages(let author, _):
@@ -71,6 +72,7 @@ struct ShardReaderModelTests {
             }
         }
         #expect(repeated == scene.redeliveredCount, "seed \(seed)")
+        #expect(late == scene.lateCount, "seed \(seed)")
         #expect(truncations == scene.reusedCount, "seed \(seed)")
         #expect((gaps > 0) == scene.hasSkipped, "seed \(seed)")
         #expect(scene.lostEntries.isSubset(of: scene.unavailable), "seed \(seed)")

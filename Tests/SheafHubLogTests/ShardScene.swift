@@ -34,6 +34,7 @@ struct ShardScene {
     /// The entries as the reader got them.
     private(set) var delivered: [UInt64: [UInt8]] = [:]
     private(set) var redeliveredCount = 0
+    private(set) var lateCount = 0
     private(set) var reusedCount = 0
     private(set) var isTruncated = false
     private(set) var hasMissingMessages = false
@@ -110,6 +111,11 @@ struct ShardScene {
         rereads.removeAll { $0.due <= now }
         for reread in due {
             for entry in reread.range where entry <= UInt64(entries.count) { deliver(entry) }
+        }
+        if !isTruncated, let late = lostEntries.max(), random.chance(1, in: 4) {
+            lateCount += 1
+            reader.receive(HubLogEntry(late, entries[Int(late - 1)]), at: now)
+            perform()
         }
     }
 
