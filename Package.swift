@@ -19,9 +19,26 @@ extension Target {
             providers: [.apt([apt]), .brew([brew])])
     }
 
+    /// Creates a target of `Sources`.
+    fileprivate static func module(_ name: String, on dependencies: Dependency...) -> Target {
+        target(name: name, dependencies: dependencies)
+    }
+
     /// Creates a library of tests and of their programs.
     fileprivate static func forTests(_ name: String, on dependencies: Dependency...) -> Target {
         target(name: name, dependencies: dependencies, path: "Tests/\(name)")
+    }
+
+    /// Creates a program of tests.
+    fileprivate static func program(_ name: String, on dependencies: Dependency...) -> Target {
+        executableTarget(name: name, dependencies: dependencies, path: "Tests/\(name)")
+    }
+
+    /// Creates a target of tests.
+    fileprivate static func tests(
+        _ name: String, on dependencies: Dependency..., exclude: [String] = []
+    ) -> Target {
+        testTarget(name: name, dependencies: dependencies, exclude: exclude)
     }
 }
 
@@ -55,7 +72,7 @@ let package = Package(
         .systemLibrary(name: "CEpoll"),
 
         // Floor 1: bytes; threads, conditions and clocks of the operating system.
-        .target(name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"]),
+        .module("SheafBytes", on: "CLZ4", "CXXHash"),
         .target(name: "SheafSystem"),
 
         // Floor 1: lines that a user types at a terminal, with a history; used by the tool alone.
@@ -70,96 +87,70 @@ let package = Package(
         .target(name: "SheafReference"),
 
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
-        .target(name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"]),
+        .module("SheafStorage", on: "SheafBytes", "SheafSystem"),
 
         // Floor 2: values, documents that merge, and commits.
-        .target(name: "SheafDocument", dependencies: ["SheafBytes", "SheafText"]),
+        .module("SheafDocument", on: "SheafBytes", "SheafText"),
 
         // Floor 3: the query language.
-        .target(
-            name: "SheafQuery",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafSystem", "SheafText"]),
+        .module("SheafQuery", on: "SheafBytes", "SheafDocument", "SheafSystem", "SheafText"),
 
         // Floor 3: what peers say to each other.
-        .target(name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"]),
+        .module("SheafSync", on: "SheafBytes", "SheafDocument"),
 
         // Floor 3: what peers use to reach each other: the protocol of transports, and one in memory.
-        .target(
-            name: "SheafTransport", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"]),
+        .module("SheafTransport", on: "SheafBytes", "SheafDocument", "SheafSystem"),
 
         // Floor 3: documents over one log: transactions, the catalog, indexes, clocks and sites.
-        .target(
-            name: "SheafEngine",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"]),
+        .module("SheafEngine", on: "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"),
 
         // Floor 3: the files that documents reference.
-        .target(
-            name: "SheafAttachments",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"]),
+        .module(
+            "SheafAttachments", on: "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"),
 
         // Floor 4: statements against the documents of a store.
-        .target(
-            name: "SheafStatements",
-            dependencies: [
-                "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery", "SheafStorage",
-                "SheafSystem",
-            ]),
+        .module(
+            "SheafStatements", on: "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
+            "SheafStorage", "SheafSystem"),
 
         // Floor 4: the log that hubs share, without I/O.
-        .target(name: "SheafHubLog", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"]),
+        .module("SheafHubLog", on: "SheafBytes", "SheafDocument", "SheafSync"),
 
         // Floor 5: the replicator over the sessions of SheafSync.
-        .target(
-            name: "SheafReplication",
-            dependencies: [
-                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
-                "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem", "SheafTransport",
-            ]),
+        .module(
+            "SheafReplication", on: "SheafAttachments", "SheafBytes", "SheafDocument",
+            "SheafEngine", "SheafQuery", "SheafStatements", "SheafStorage", "SheafSync",
+            "SheafSystem", "SheafTransport"),
 
         // Floor 5: the public face of a store: transactions, results, observers, differences.
-        .target(
-            name: "SheafStore",
-            dependencies: [
-                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
-                "SheafStatements", "SheafStorage", "SheafSystem",
-            ]),
+        .module(
+            "SheafStore", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+            "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem"),
 
         // Floor 6: the public face of a peer, and all that users of Sheaf import.
-        .target(
-            name: "Sheaf",
-            dependencies: [
-                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSync",
-                "SheafSystem", "SheafTransport",
-            ]),
+        .module(
+            "Sheaf", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+            "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
+            "SheafSync", "SheafSystem", "SheafTransport"),
 
         // Floor 5: peers over TCP.
-        .target(
-            name: "SheafNetwork",
-            dependencies: [
-                "CEpoll", "COpenSSL", "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem",
-                "SheafTransport",
-            ]),
+        .module(
+            "SheafNetwork", on: "CEpoll", "COpenSSL", "SheafBytes", "SheafDocument",
+            "SheafStorage", "SheafSystem", "SheafTransport"),
 
         // Floor 6: the names of the reference system.
-        .target(name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"]),
+        .module("DittoNames", on: "Sheaf", "SheafBytes", "SheafNetwork"),
 
         // Floor 6: documents from and to files of other formats.
-        .target(
-            name: "SheafTransfer",
-            dependencies: [
-                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-                "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
-                "SheafSystem",
-            ]),
+        .module(
+            "SheafTransfer", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
+            "SheafEngine", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage",
+            "SheafStore", "SheafSystem"),
 
         // Floor 6: the words that complete a statement, for the shell and the inspector.
-        .target(
-            name: "SheafCompletion",
-            dependencies: [
-                "SheafDocument", "SheafEngine", "SheafQuery", "SheafReference", "SheafStatements",
-                "SheafStorage", "SheafStore",
-            ]),
+        .module(
+            "SheafCompletion", on: "SheafDocument", "SheafEngine", "SheafQuery", "SheafReference",
+            "SheafStatements", "SheafStorage", "SheafStore"),
 
         // Floor 7: a web server for stores and peers, and its page.
         .target(
@@ -186,15 +177,11 @@ let package = Package(
         .forTests("SheafTestSupport", on: "SheafBytes", "SheafStorage", "SheafSystem"),
         .forTests(
             "SheafSimulator", on: "SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport"),
-        .executableTarget(
-            name: "sheaf-crash",
-            dependencies: [
-                "DittoNames", "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
-                "SheafEngine", "SheafNetwork", "SheafStatements", "SheafStorage", "SheafStore",
-                "SheafSystem", "SheafTestSupport",
-            ],
-            path: "Tests/sheaf-crash"),
-        .testTarget(name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"]),
+        .program(
+            "sheaf-crash", on: "DittoNames", "Sheaf", "SheafAttachments", "SheafBytes",
+            "SheafDocument", "SheafEngine", "SheafNetwork", "SheafStatements", "SheafStorage",
+            "SheafStore", "SheafSystem", "SheafTestSupport"),
+        .tests("SheafBytesTests", on: "SheafBytes", "SheafTestSupport"),
         .forTests("SheafDocumentModel", on: "SheafBytes", "SheafDocument", "SheafTestSupport"),
         .forTests(
             "SheafDocumentSimulations", on: "SheafBytes", "SheafDocument", "SheafDocumentModel",
@@ -209,99 +196,64 @@ let package = Package(
         .forTests(
             "SheafIsolation", on: "SheafDocument", "SheafStatements", "SheafStore",
             "SheafTestSupport"),
-        .testTarget(
-            name: "SheafDocumentTests",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport"]),
-        .testTarget(
-            name: "SheafQueryTests",
-            dependencies: [
-                "SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport", "SheafText",
-            ]),
+        .tests(
+            "SheafDocumentTests", on: "SheafBytes", "SheafDocument", "SheafDocumentModel",
+            "SheafTestSupport"),
+        .tests(
+            "SheafQueryTests", on: "SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport",
+            "SheafText"),
         .forTests("SheafSyncModel", on: "SheafBytes", "SheafDocument", "SheafSync"),
-        .testTarget(
-            name: "SheafSyncTests",
-            dependencies: [
-                "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
-            ]),
+        .tests(
+            "SheafSyncTests", on: "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel",
+            "SheafTestSupport"),
         .forTests(
             "SheafHubLogModel", on: "SheafBytes", "SheafDocument", "SheafHubLog", "SheafSync",
             "SheafTestSupport"),
-        .testTarget(
-            name: "SheafHubLogTests",
-            dependencies: [
-                "SheafBytes", "SheafDocument", "SheafHubLog", "SheafHubLogModel", "SheafSync",
-                "SheafTestSupport",
-            ]),
+        .tests(
+            "SheafHubLogTests", on: "SheafBytes", "SheafDocument", "SheafHubLog",
+            "SheafHubLogModel", "SheafSync", "SheafTestSupport"),
         .forTests(
             "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
             "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
             "SheafSystem", "SheafTestSupport", "SheafTransport"),
-        .executableTarget(
-            name: "sheaf-check",
-            dependencies: [
-                "Sheaf", "SheafConformance", "SheafDocumentSimulations", "SheafDocumentModel",
-                "SheafIsolation", "SheafMesh", "SheafQueryModel", "SheafReference",
-                "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
-            ],
-            path: "Tests/sheaf-check"),
+        .program(
+            "sheaf-check", on: "Sheaf", "SheafConformance", "SheafDocumentSimulations",
+            "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQueryModel",
+            "SheafReference", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport"),
         .forTests("SheafNetworkModel", on: "SheafNetwork", "SheafTestSupport", "SheafTransport"),
-        .testTarget(
-            name: "SheafNetworkTests",
-            dependencies: [
-                "COpenSSL", "Sheaf", "SheafBytes", "SheafEngine", "SheafNetwork",
-                "SheafNetworkModel", "SheafStatements", "SheafStorage", "SheafSystem",
-                "SheafTestSupport", "SheafTransport", "sheaf-network",
-            ]),
-        .executableTarget(
-            name: "sheaf-network",
-            dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork", "SheafNetworkModel",
-                "SheafStatements", "SheafStorage", "SheafStore", "SheafSync", "SheafSystem",
-                "SheafTestSupport",
-            ],
-            path: "Tests/sheaf-network"),
-        .testTarget(
-            name: "SheafTests",
-            dependencies: [
-                "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance", "SheafDocument",
-                "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine", "SheafIsolation",
-                "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReference", "SheafReplication",
-                "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport",
-                "sheaf-check",
-            ],
-            exclude: ["Plans"]),
-        .testTarget(
-            name: "DittoNamesTests",
-            dependencies: [
-                "DittoNames", "Sheaf", "SheafEngine", "SheafNetwork", "SheafStatements",
-                "SheafTestSupport",
-            ]),
-        .testTarget(
-            name: "SheafStorageTests",
-            dependencies: [
-                "SheafBytes", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
-            ]),
-        .testTarget(
-            name: "SheafTransferTests",
-            dependencies: [
-                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-                "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport",
-                "SheafTransfer",
-            ]),
-        .testTarget(
-            name: "SheafInspectorTests",
-            dependencies: [
-                "Sheaf", "SheafDocument", "SheafInspector", "SheafStatements", "SheafStorage",
-                "SheafStore", "SheafSystem", "SheafTestSupport", "SheafTool",
-            ]),
+        .tests(
+            "SheafNetworkTests", on: "COpenSSL", "Sheaf", "SheafBytes", "SheafEngine",
+            "SheafNetwork", "SheafNetworkModel", "SheafStatements", "SheafStorage", "SheafSystem",
+            "SheafTestSupport", "SheafTransport", "sheaf-network"),
+        .program(
+            "sheaf-network", on: "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork",
+            "SheafNetworkModel", "SheafStatements", "SheafStorage", "SheafStore", "SheafSync",
+            "SheafSystem", "SheafTestSupport"),
+        .tests(
+            "SheafTests", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance",
+            "SheafDocument", "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine",
+            "SheafIsolation", "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReference",
+            "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
+            "SheafTestSupport", "sheaf-check", exclude: ["Plans"]),
+        .tests(
+            "DittoNamesTests", on: "DittoNames", "Sheaf", "SheafEngine", "SheafNetwork",
+            "SheafStatements", "SheafTestSupport"),
+        .tests(
+            "SheafStorageTests", on: "SheafBytes", "SheafSimulator", "SheafStorage", "SheafSystem",
+            "SheafTestSupport"),
+        .tests(
+            "SheafTransferTests", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
+            "SheafEngine", "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem",
+            "SheafTestSupport", "SheafTransfer"),
+        .tests(
+            "SheafInspectorTests", on: "Sheaf", "SheafDocument", "SheafInspector",
+            "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTestSupport",
+            "SheafTool"),
         // They run the tool as it was built, and so depend on it.
-        .testTarget(
-            name: "SheafToolTests",
-            dependencies: [
-                "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
-                "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
-                "SheafSystem", "SheafTestSupport", "SheafTool", "SheafTransfer",
-            ]),
+        .tests(
+            "SheafToolTests", on: "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork",
+            "SheafQuery", "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
+            "SheafSystem", "SheafTestSupport", "SheafTool", "SheafTransfer"),
     ],
     swiftLanguageModes: [.v6]
 )

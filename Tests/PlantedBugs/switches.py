@@ -30,10 +30,8 @@ __attribute__((constructor)) static void readPlantedBug(void) {{
 """
 # A value of a constant or a property on one line.
 VALUE = re.compile(r"^( *(?:[\w@()]+ )*(?:let|var) [^={]*= )([^{]+?)$")
-# A target with a condition is a dependency of another one.
-TARGET = re.compile(
-    r'(\.(?:target|executableTarget|testTarget)\(\s*name: "[\w-]+",(?!\s*condition:)\s*)'
-    r'(dependencies: \[)?')
+# Where Package.swift sets what all targets have.
+TARGETS = "for target in package.targets where target.type != .system {\n"
 
 
 class NotSwitchable(Exception):
@@ -165,10 +163,9 @@ def numbers(text):
 
 def manifest(text):
     """Returns a package manifest in which all targets can read the number of the bug."""
-    def extended(target):
-        rest = ", " if target.group(2) else "], "
-        return f'{target.group(1)}dependencies: ["PlantedBug"{rest}'
-
-    text = TARGET.sub(extended, text.replace("    .treatAllWarnings(as: .error),\n", ""))
+    if text.count(TARGETS) != 1:
+        raise ValueError("Package.swift has no loop over all targets")
+    use = '    if target.name != "PlantedBug" { target.dependencies.append("PlantedBug") }\n'
+    text = text.replace("    .treatAllWarnings(as: .error),\n", "").replace(TARGETS, TARGETS + use)
     own = '.target(name: "PlantedBug", path: "PlantedBug")'
     return text.replace("    targets: [\n", f"    targets: [\n        {own},\n", 1)
