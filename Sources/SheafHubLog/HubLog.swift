@@ -4,6 +4,8 @@
 /// the log. The log is not trusted: it may lose, repeat, reorder and change entries.
 package protocol HubLog: Sendable {
     /// Connects to the engine; the host receives events until `stop`.
+    ///
+    /// A connection that ends is opened again, and followed shards continue.
     func start(_ host: any HubLogHost) throws(HubLogError)
     /// Disconnects; returns once no event follows.
     func stop()
@@ -24,7 +26,7 @@ package protocol HubLog: Sendable {
     func consumed(_ bytes: Int, of shard: HubShard)
     /// Delivers entries of a shard once more, as the leader or primary has them.
     ///
-    /// Entries that do not exist there, or that it does not send in time, are left out.
+    /// `HubLogHost.reread` follows them, unless `unfollow` ends the delivery before.
     func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard)
     /// Removes the entries before a number, if the engine is reachable.
     func trim(_ shard: HubShard, before entry: UInt64)
@@ -44,12 +46,14 @@ package protocol HubLog: Sendable {
 
     /// Blocks, and returns a replaceable object and its revision; nil if there is none.
     func load(_ name: String) throws(HubLogError) -> (bytes: [UInt8], revision: UInt64)?
-    /// Blocks until an object is replaced; returns false if its revision is another one.
+    /// Blocks until an object is replaced, if it has the expected revision.
+    ///
+    /// An error means that it was not replaced.
     ///
     /// - Parameter revision: The revision to replace; nil to create the object.
     func replace(
         _ name: String, with bytes: [UInt8], at revision: UInt64?
-    ) throws(HubLogError) -> Bool
+    ) throws(HubLogError) -> HubLogReplacement
 
     /// Blocks until a log without entries exists.
     func create(_ log: HubLogID, shardCount: Int) throws(HubLogError)
@@ -80,17 +84,47 @@ package protocol HubLogHost: AnyObject, Sendable {
     func received(_ entries: [HubLogEntry], of shard: HubShard)
     /// A broadcast of a hub arrived, which may be this one.
     func received(broadcast: [UInt8])
+    /// A call of `HubLog.reread` ended: the entries that exist were delivered before.
+    ///
+    /// With an error, the leader or primary did not return some of them, which may exist.
+    func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard, _ error: HubLogError?)
+    /// The connection over which entries arrive was opened: after `start`, and after each loss.
+    func connected()
+    /// The connection over which entries arrive was lost.
+    ///
+    /// The log opens another one, except after `HubLogError.refused`.
+    func disconnected(_ error: HubLogError)
+}
+
+extension HubLogHost {
+    package func reread(
+        _ entries: ClosedRange<UInt64>, of shard: HubShard, _ error: HubLogError?
+    ) {}
+    package func connected() {}
+    package func disconnected(_ error: HubLogError) {}
 }
 
 /// An entry as the engine returned it.
 package struct HubLogEntry: Equatable, Sendable {
     package let number: UInt64
     package let bytes: [UInt8]
+    /// The time at which the engine stored it, by the clock of the engine; nil if it has none.
+    package let wallMilliseconds: UInt64?
 
-    package init(_ number: UInt64, _ bytes: [UInt8]) {
+    package init(_ number: UInt64, _ bytes: [UInt8], storedAt wallMilliseconds: UInt64? = nil) {
         self.number = number
         self.bytes = bytes
+        self.wallMilliseconds = wallMilliseconds
     }
+}
+
+/// The outcome of `HubLog.replace`.
+package enum HubLogReplacement: Equatable, Sendable {
+    case replaced
+    /// The object has another revision, or exists already; this call has not changed it.
+    case changed
+    /// The engine did not respond in time: the object was replaced, or will be, or will not.
+    case ambiguous(HubLogError)
 }
 
 /// A failure of the engine of a hub log, or of the connection to it.
