@@ -116,6 +116,9 @@ let package = Package(
         // Floor 4: the log that hubs share, without I/O.
         .module("SheafHubLog", on: "SheafBytes", "SheafDocument", "SheafSync"),
 
+        // Floor 5: what the engines of that log share, and one in memory.
+        .module("SheafHubEngine", on: "SheafHubLog", "SheafSystem"),
+
         // Floor 5: the replicator over the sessions of SheafSync.
         .module(
             "SheafReplication", on: "SheafAttachments", "SheafBytes", "SheafDocument",
