@@ -60,6 +60,7 @@ let package = Package(
         .trait(
             name: "Inspector",
             description: "Serves the inspector with libmicrohttpd; without it, it does not start."),
+        .trait(name: "NATS", description: "Keeps the log of hubs in NATS JetStream with libnats."),
         .default(enabledTraits: ["Inspector", "LineEditing"]),
     ],
     targets: [
@@ -70,6 +71,7 @@ let package = Package(
         .system("CEdit", "libedit", apt: "libedit-dev", brew: "libedit"),
         .system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
         .systemLibrary(name: "CEpoll"),
+        .system("CNATS", "libnats", apt: "libnats-dev", brew: "cnats"),
 
         // Floor 1: bytes; threads, conditions and clocks of the operating system.
         .module("SheafBytes", on: "CLZ4", "CXXHash"),
@@ -118,6 +120,14 @@ let package = Package(
 
         // Floor 5: what the engines of that log share, and one in memory.
         .module("SheafHubEngine", on: "SheafHubLog", "SheafSystem"),
+
+        // Floor 6: that log over NATS JetStream.
+        .target(
+            name: "SheafHubNATS",
+            dependencies: [
+                .target(name: "CNATS", condition: .when(traits: ["NATS"])), "SheafBytes",
+                "SheafHubEngine", "SheafHubLog", "SheafSync", "SheafSystem",
+            ]),
 
         // Floor 5: the replicator over the sessions of SheafSync.
         .module(
