@@ -225,6 +225,9 @@ let package = Package(
         .tests(
             "SheafHubLogTests", on: "SheafBytes", "SheafDocument", "SheafHubLog",
             "SheafHubLogModel", "SheafSync", "SheafTestSupport"),
+        .tests(
+            "SheafHubEngineTests", on: "SheafBytes", "SheafDocument", "SheafHubEngine",
+            "SheafHubLog", "SheafHubNATS", "SheafSystem", "SheafTestSupport"),
         .forTests(
             "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
             "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
@@ -354,6 +357,12 @@ if Context.environment["SHEAF_FUZZING"] != nil {
                 path: "Tests/Fuzzing/Sources/\(name)",
                 swiftSettings: [.unsafeFlags(["-parse-as-library"])]))
     }
+}
+
+// The engines of hub logs have traits, which build every target anew: `Tests/HubEngines/run` leaves
+// out the tests that do not need one.
+if Context.environment["SHEAF_HUB_ENGINES"] != nil {
+    package.targets.removeAll { $0.type == .test && $0.name != "SheafHubEngineTests" }
 }
 
 for target in package.targets where target.type != .system {

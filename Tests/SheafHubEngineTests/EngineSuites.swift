@@ -1,0 +1,4 @@
+import Testing
+
+/// Tests with brokers of NATS, one after the other: they share the processors with their servers.
+@Suite(.serialized) struct NATSTests {}
