@@ -61,6 +61,7 @@ let package = Package(
             name: "Inspector",
             description: "Serves the inspector with libmicrohttpd; without it, it does not start."),
         .trait(name: "NATS", description: "Keeps the log of hubs in NATS JetStream with libnats."),
+        .trait(name: "PostgreSQL", description: "Keeps the log of hubs in PostgreSQL with libpq."),
         .default(enabledTraits: ["Inspector", "LineEditing"]),
     ],
     targets: [
@@ -72,6 +73,7 @@ let package = Package(
         .system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
         .systemLibrary(name: "CEpoll"),
         .system("CNATS", "libnats", apt: "libnats-dev", brew: "cnats"),
+        .system("CPQ", "libpq", apt: "libpq-dev", brew: "libpq"),
 
         // Floor 1: bytes; threads, conditions and clocks of the operating system.
         .module("SheafBytes", on: "CLZ4", "CXXHash"),
@@ -127,6 +129,14 @@ let package = Package(
             dependencies: [
                 .target(name: "CNATS", condition: .when(traits: ["NATS"])), "SheafBytes",
                 "SheafHubEngine", "SheafHubLog", "SheafSync", "SheafSystem",
+            ]),
+
+        // Floor 5: that log in PostgreSQL.
+        .target(
+            name: "SheafHubPostgreSQL",
+            dependencies: [
+                .target(name: "CPQ", condition: .when(traits: ["PostgreSQL"])), "SheafBytes",
+                "SheafDocument", "SheafHubLog", "SheafSync", "SheafSystem",
             ]),
 
         // Floor 5: the replicator over the sessions of SheafSync.
@@ -227,7 +237,8 @@ let package = Package(
             "SheafHubLogModel", "SheafSync", "SheafTestSupport"),
         .tests(
             "SheafHubEngineTests", on: "SheafBytes", "SheafDocument", "SheafHubEngine",
-            "SheafHubLog", "SheafHubNATS", "SheafSystem", "SheafTestSupport"),
+            "SheafHubLog", "SheafHubNATS", "SheafHubPostgreSQL", "SheafSync", "SheafSystem",
+            "SheafTestSupport"),
         .forTests(
             "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
             "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
