@@ -75,6 +75,29 @@ package struct ByteReader {
         }
     }
 
+    /// Reads a hash of 128 bits, the lower half first.
+    package mutating func readHash128() throws(Malformed) -> XXH3.Hash128 {
+        XXH3.Hash128(low: try readUInt64(), high: try readUInt64())
+    }
+
+    /// Reads a count of items that take at least `size` bytes each.
+    package mutating func readCount(
+        of items: String, limit: Int, size: Int
+    ) throws(Malformed) -> Int {
+        let start = offset
+        let count = try readVarint()
+        guard count <= UInt64(limit) else {
+            throw .invalid("\(count) \(items), more than the \(limit) allowed,", at: start)
+        }
+        guard Int(count) * size <= remaining else { throw .truncated(at: start) }
+        return Int(count)
+    }
+
+    /// Throws if bytes remain after the last field.
+    package func checkEnd() throws(Malformed) {
+        guard remaining == 0 else { throw .invalid("bytes after the last field", at: offset) }
+    }
+
     private mutating func readInteger<Integer: FixedWidthInteger>() throws(Malformed) -> Integer {
         let size = MemoryLayout<Integer>.size
         guard size <= remaining else { throw .truncated(at: offset) }

@@ -63,6 +63,12 @@ package struct ByteWriter: Sendable {
         write(buffer)
     }
 
+    /// Writes a hash of 128 bits, the lower half first.
+    package mutating func write(_ hash: XXH3.Hash128) {
+        write(hash.low)
+        write(hash.high)
+    }
+
     /// Writes zeros until the count is a multiple of `alignment`.
     package mutating func align(to alignment: Int) {
         let excess = bytes.count % alignment

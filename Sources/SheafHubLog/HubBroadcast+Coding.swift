@@ -1,4 +1,5 @@
 package import SheafBytes
+import SheafDocument
 import SheafSync
 
 extension HubBroadcast {

@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 package import SheafSync
 
 /// A message from one hub to all, which may be lost or repeated (`format-spec/hub.md`, table 7).

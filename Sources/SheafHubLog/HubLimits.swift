@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafSync
 
 /// Limits on hub logs, and on what hubs send each other (`format-spec/hub.md`).
@@ -19,7 +20,7 @@ package enum HubLimits {
     /// Maximum number of sites with pauses in a group, and in a manifest.
     package static let pausedSites = 256
     /// Maximum number of authors that a reader remembers.
-    package static let authors = 1_024
+    package static let authors = ShardPosition.maximumAuthors
     /// Maximum length of a broadcast.
     package static let broadcastLength = 64 << 10
     /// Maximum number of ranges of missing messages in a broadcast.

@@ -1,3 +1,5 @@
+package import SheafBytes
+
 /// A replicated log with an object store beside it, of one database.
 ///
 /// Calls do not block, except those that say so; their results arrive at the host, on a thread of
@@ -60,6 +62,9 @@ package protocol HubLog: Sendable {
     /// Blocks until a log and its entries are removed.
     func remove(_ log: HubLogID) throws(HubLogError)
 }
+
+/// The id of a hub log, drawn when it is created.
+package typealias HubLogID = XXH3.Hash128
 
 /// A shard of one of the logs of a database, of which two exist while one replaces the other.
 package struct HubShard: Hashable, Sendable {

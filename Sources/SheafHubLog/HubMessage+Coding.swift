@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafSync
+import SheafDocument
 
 extension HubMessage {
     /// Returns the checksum of the bytes before it; never 0, which stands for no message.

@@ -1,4 +1,5 @@
 package import SheafBytes
+package import SheafDocument
 
 /// A message in an entry of a hub log (`format-spec/hub.md`, table 1).
 package struct HubMessage: Equatable, Sendable {
@@ -84,7 +85,7 @@ package struct HubMessage: Equatable, Sendable {
         static let overhead = header + checksum
     }
 
-    static let version: UInt8 = 1
+    package static let version: UInt8 = 1
 }
 
 /// The id under which an engine stores a message once.

@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 
 /// The messages of one author in one shard, each of which names the checksum of the one before.
 package struct HubMessageChain: Sendable {

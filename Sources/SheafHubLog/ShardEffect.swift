@@ -1,3 +1,5 @@
+package import SheafDocument
+
 /// A deviation of a shard from a sequence of intact messages (`format-spec/hub.md`, table 4).
 package enum ShardFault: Equatable, Sendable {
     /// A message that was read before.

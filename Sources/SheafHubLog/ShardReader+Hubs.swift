@@ -1,3 +1,5 @@
+package import SheafDocument
+
 /// Beats of other hubs, and what depends on time.
 extension ShardReader {
     /// The own mark that shows whether the engine delivers all entries.

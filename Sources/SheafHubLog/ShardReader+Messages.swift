@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Messages of authors, in the order of entries.
 extension ShardReader {
     mutating func accept(
@@ -37,6 +39,14 @@ extension ShardReader {
         }
         limitTracked(message.author, at: entry)
         updateMissing(message.author, at: now)
+    }
+
+    /// Counts own messages as read that a stored group of this hub replaces.
+    package mutating func recordReplaced(_ sequences: ClosedRange<UInt64>) {
+        guard let own, authors[own] != nil else { return }
+        // Without room for the range, the position remains before the lost messages.
+        _ = change(own) { $0.replace(sequences) }
+        endMissing(own)
     }
 
     /// Applies a change to an author, and counts what it keeps.

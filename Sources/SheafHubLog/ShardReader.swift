@@ -1,3 +1,5 @@
+package import SheafDocument
+
 /// A reader of a shard: entries in, complete groups and faults out (`format-spec/hub.md`,
 /// *Reading*).
 ///

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafHubLogModel
 import SheafTestSupport
 import Testing

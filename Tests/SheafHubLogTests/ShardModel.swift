@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 import SheafHubLog
 
 /// A message as its author appended it, for the model.

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafTestSupport
 
 /// The faults of a scene; each one is drawn with `1 / rate`, or never if it is 0.

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafHubLog
 import SheafTestSupport
 import Testing

@@ -81,9 +81,4 @@ extension ByteReader {
         }
         return addresses
     }
-
-    /// Throws if bytes remain after the last field.
-    package func checkEnd() throws(Malformed) {
-        guard remaining == 0 else { throw .invalid("bytes after the last field", at: offset) }
-    }
 }

@@ -137,19 +137,6 @@ enum SingleNumber {
     }
 }
 
-extension ByteWriter {
-    package mutating func write(_ hash: XXH3.Hash128) {
-        write(hash.low)
-        write(hash.high)
-    }
-}
-
-extension ByteReader {
-    package mutating func readHash128() throws(Malformed) -> XXH3.Hash128 {
-        XXH3.Hash128(low: try readUInt64(), high: try readUInt64())
-    }
-}
-
 extension ByteReader {
     /// Reads wanted ranges, which are in order.
     fileprivate mutating func readRanges() throws(Malformed) -> [KeyRange] {

@@ -1,5 +1,4 @@
 package import SheafBytes
-import SheafSync
 
 /// The last message of an author before a position in a shard.
 package struct AuthorPosition: Hashable, Sendable {
@@ -23,7 +22,7 @@ package struct ShardPosition: Equatable, Sendable {
     /// Number of the last entry read; 0 at the start of a shard.
     package let entry: UInt64
     package let digest: UInt64
-    /// The authors of entries, in ascending order; at most `HubLimits.authors`.
+    /// The authors of entries, in ascending order; at most `maximumAuthors`.
     package let authors: [AuthorPosition]
 
     package init(entry: UInt64, digest: UInt64, authors: [AuthorPosition]) {
@@ -32,13 +31,17 @@ package struct ShardPosition: Equatable, Sendable {
         self.authors = authors
     }
 
+    /// Maximum number of authors that a reader of a shard remembers.
+    package static let maximumAuthors = 1_024
+
     /// The start of a shard.
     package static let start = ShardPosition(entry: 0, digest: 0, authors: [])
 }
 
-/// The progress of a store in a shard, the payload of a key of it (`format-spec/hub.md`, table 8).
+/// The progress of a store in a shard of a hub log (`format-spec/hub.md`, table 8).
 package struct StoredShard: Equatable, Sendable {
-    package let log: HubLogID
+    /// The id of the hub log.
+    package let log: XXH3.Hash128
     package let position: ShardPosition
     /// The last commit of the store known to be stored in the shard.
     package let commit: UInt64
@@ -46,7 +49,7 @@ package struct StoredShard: Equatable, Sendable {
     package let wallMilliseconds: UInt64
 
     package init(
-        log: HubLogID, position: ShardPosition, commit: UInt64, wallMilliseconds: UInt64
+        log: XXH3.Hash128, position: ShardPosition, commit: UInt64, wallMilliseconds: UInt64
     ) {
         self.log = log
         self.position = position
@@ -78,7 +81,7 @@ package struct StoredShard: Equatable, Sendable {
 }
 
 extension ByteWriter {
-    mutating func write(_ authors: [AuthorPosition]) {
+    package mutating func write(_ authors: [AuthorPosition]) {
         writeVarint(UInt64(authors.count))
         for position in authors {
             write(position.author)
@@ -90,7 +93,7 @@ extension ByteWriter {
 
 extension ByteReader {
     /// Reads the number of an entry, and the digest at it.
-    mutating func readEntry() throws(Malformed) -> (entry: UInt64, digest: UInt64) {
+    package mutating func readEntry() throws(Malformed) -> (entry: UInt64, digest: UInt64) {
         let start = offset
         let (entry, digest) = (try readUInt64(), try readUInt64())
         guard entry > 0 || digest == 0 else {
@@ -99,8 +102,8 @@ extension ByteReader {
         return (entry, digest)
     }
 
-    mutating func readAuthorPositions() throws(Malformed) -> [AuthorPosition] {
-        let count = try readCount(of: "authors", limit: HubLimits.authors, size: 32)
+    package mutating func readAuthorPositions() throws(Malformed) -> [AuthorPosition] {
+        let count = try readCount(of: "authors", limit: ShardPosition.maximumAuthors, size: 32)
         var authors: [AuthorPosition] = []
         for _ in 0..<count {
             let start = offset

@@ -1,25 +1,4 @@
-package import SheafBytes
-package import SheafDocument
-
-/// The id of a hub log, drawn when it is created.
-package typealias HubLogID = XXH3.Hash128
-
-/// One opening of the store of a hub, whose messages in a shard have ascending sequences.
-package struct HubAuthor: Hashable, Comparable, Sendable {
-    /// The site of the store when the opening began.
-    package let site: Site
-    /// Random number drawn at the opening.
-    package let opening: UInt64
-
-    package init(site: Site, opening: UInt64) {
-        self.site = site
-        self.opening = opening
-    }
-
-    package static func < (left: HubAuthor, right: HubAuthor) -> Bool {
-        (left.site, left.opening) < (right.site, right.opening)
-    }
-}
+import SheafBytes
 
 /// The progress of an author in a shard, as it reports it in messages and beats.
 package struct ShardProgress: Hashable, Sendable {
@@ -47,11 +26,6 @@ package struct ShardProgress: Hashable, Sendable {
 }
 
 extension ByteWriter {
-    mutating func write(_ author: HubAuthor) {
-        write(author.site.rawValue)
-        write(author.opening)
-    }
-
     mutating func write(_ progress: ShardProgress) {
         write(progress.read)
         write(progress.digest)
@@ -60,16 +34,6 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    mutating func readAuthor() throws(Malformed) -> HubAuthor {
-        let start = offset
-        let author = HubAuthor(
-            site: Site(rawValue: try readUInt64()), opening: try readUInt64())
-        guard author.site != .initial, author.opening != 0 else {
-            throw .invalid("an author without a site or an opening", at: start)
-        }
-        return author
-    }
-
     mutating func readProgress() throws(Malformed) -> ShardProgress {
         let start = offset
         guard
@@ -80,17 +44,6 @@ extension ByteReader {
                 "a stored entry above the one read, or a digest of no entries", at: start)
         }
         return progress
-    }
-
-    /// Reads a count of items that take at least `size` bytes each.
-    mutating func readCount(of items: String, limit: Int, size: Int) throws(Malformed) -> Int {
-        let start = offset
-        let count = try readVarint()
-        guard count <= UInt64(limit) else {
-            throw .invalid("\(count) \(items), more than the \(limit) allowed,", at: start)
-        }
-        guard Int(count) * size <= remaining else { throw .truncated(at: start) }
-        return Int(count)
     }
 
     /// Reads the first field of a structure, four letters.
