@@ -36,10 +36,8 @@ enum DocumentLines {
         case .clock(let time):
             return ["clock  \(Timestamp.text(time.milliseconds)), counter \(time.counter)"]
         case .pauses(let site, let count):
-            let text = site.text
-            return [
-                count.map { "pauses of another site  \(text), \($0)" } ?? "drop pauses  \(text)"
-            ]
+            guard let count else { return ["drop pauses  \(site.text)"] }
+            return ["pauses of another site  \(site.text), \(count)"]
         case .importProgress(let progress):
             guard let progress else { return ["end of an import"] }
             return [
@@ -48,6 +46,8 @@ enum DocumentLines {
                     + Quantity.count(Int(clamping: progress.importedCount), "document")
                     + " so far"
             ]
+        case .storedShard(let shard, let stored):
+            return ["hub log  shard \(shard), entry \(stored.position.entry)"]
         case .index(let collection, let number, let definition):
             let title = "\(text(.string(collection))) \(number)"
             guard let definition else { return ["drop index  \(title)"] }
@@ -99,6 +99,9 @@ enum DocumentLines {
             line.add("import", progress?.source)
             line.add("collection", progress?.collection)
             line.add("imported", progress?.importedCount)
+        case .storedShard(let shard, let stored):
+            line.add("shard", shard)
+            line.add("entry", stored.position.entry)
         case .index(let collection, let number, let definition):
             line.add("collection", collection)
             line.add("number", number)

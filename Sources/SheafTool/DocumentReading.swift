@@ -23,6 +23,8 @@ final class DocumentReading {
         case pauses(Site, count: Int?)
         /// The progress of an import; nil if it has finished or was given up.
         case importProgress(ImportProgress?)
+        /// The progress in a shard of a hub log.
+        case storedShard(Int, StoredShard)
         /// The definition of an index; nil removes the index.
         case index(collection: String, number: Int, IndexDefinition?)
         /// A token of an attachment without a proof of possession.
@@ -82,6 +84,8 @@ final class DocumentReading {
         case .importProgress:
             guard operation.kind != .remove else { return .importProgress(nil) }
             return (try? ImportProgress(decoding: payload)).map { .importProgress($0) }
+        case .storedShard(let number):
+            return (try? StoredShard(decoding: payload)).map { .storedShard(Int(number), $0) }
         case .index(let collection, let number):
             guard let directory, directory.collections.indices.contains(Int(collection)) else {
                 return nil

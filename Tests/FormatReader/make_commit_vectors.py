@@ -268,7 +268,8 @@ def write_all(output):
                       ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04"),
                       ("key-former-sites", b"\x07"), ("key-clock", b"\x08"),
                       ("key-pauses", b"\x09" + bytes(range(1, 9))),
-                      ("key-import", b"\x0a" + bytes(range(1, 9)))):
+                      ("key-import", b"\x0a" + bytes(range(1, 9))),
+                      ("key-stored-shard", b"\x0b\x01\x02")):
         output.begin(case, "a key that is not that of a document")
         output.bytes(f"{case}.key", key)
         if len(key) == 3:

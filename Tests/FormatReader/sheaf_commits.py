@@ -7,11 +7,12 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, CLOCK, PAUSES, IMPORT = range(1, 11)
+(ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, CLOCK, PAUSES, IMPORT,
+ STORED_SHARD) = range(1, 12)
 DOCUMENT = 0x10
 STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
 KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5, UNPROVEN: 65,
-               FORMER_SITES: 1, CLOCK: 1, PAUSES: 9, IMPORT: 9}
+               FORMER_SITES: 1, CLOCK: 1, PAUSES: 9, IMPORT: 9, STORED_SHARD: 3}
 Origin = namedtuple("Origin", "site time peer commit")
 Index = namedtuple("Index", "name fields")
 IndexField = namedtuple("IndexField", "path is_descending")
@@ -40,7 +41,7 @@ class Explaining:
 
 def check_key(key):
     """Checks a key by table 1."""
-    check(ORIGIN <= key[0] <= IMPORT or key[0] == DOCUMENT, 0, "unknown key type")
+    check(ORIGIN <= key[0] <= STORED_SHARD or key[0] == DOCUMENT, 0, "unknown key type")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "wrong key length")
     check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "reserved index number")

@@ -38,15 +38,15 @@ import Testing
             ("key-former-sites", .formerSites), ("key-clock", .clock),
             ("key-pauses", .pauses(Site(rawValue: 0x0102_0304_0506_0708))),
             ("key-import", .importProgress(0x0102_0304_0506_0708)),
+            ("key-stored-shard", .storedShard(258)),
         ] {
             let bytes = try vectors.bytes("\(name).key")
             #expect(key.bytes == bytes, "\(name)")
             #expect(bytes.withUnsafeBytes { StoreKey($0) } == key, "\(name)")
         }
         for wrong: [UInt8] in [
-            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [10], [10, 1, 2], [1, 0], [2, 0],
-            [3, 0, 0, 0],
-            [0x10, 0, 0],
+            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [10], [10, 1, 2], [11],
+            [11, 1], [1, 0], [2, 0], [3, 0, 0, 0], [0x10, 0, 0],
         ] {
             #expect(wrong.withUnsafeBytes { StoreKey($0) } == nil, "\(wrong)")
         }

@@ -98,6 +98,20 @@ import Testing
             try $0.put(
                 StoreKey.pauses(Site(rawValue: 1)).bytes, [UInt8](repeating: 1, count: 16))
         },
+        Violation(
+            "progress in a shard that is cut off", "the bytes end inside the value at offset 48"
+        ) {
+            try $0.put(StoreKey.storedShard(0).bytes, [UInt8](repeating: 1, count: 48))
+        },
+        Violation(
+            "progress in a shard with a digest of no entries", "a digest of no entries at offset 16"
+        ) {
+            let stored = StoredShard(
+                log: XXH3.Hash128(low: 1, high: 2),
+                position: ShardPosition(entry: 0, digest: 1, authors: []), commit: 0,
+                wallMilliseconds: 0)
+            try $0.put(StoreKey.storedShard(3).bytes, stored.bytes)
+        },
         Violation("an origin that is too short", "the bytes end inside the value at offset 8") {
             try $0.put(StoreKey.origin.bytes, [UInt8](repeating: 1, count: 8))
         },

@@ -22,6 +22,8 @@ package enum StoreKey: Hashable, Sendable {
     case pauses(Site)
     /// The progress of an unfinished import, by the hash of its source and collection.
     case importProgress(UInt64)
+    /// The progress of the store in a shard of a hub log, by the number of the shard.
+    case storedShard(UInt16)
     /// A document, by the number of its collection and its encoded id.
     case document(collection: UInt16, id: [UInt8])
 
@@ -36,6 +38,7 @@ package enum StoreKey: Hashable, Sendable {
         static let clock: UInt8 = 0x08
         static let pauses: UInt8 = 0x09
         static let importProgress: UInt8 = 0x0A
+        static let storedShard: UInt8 = 0x0B
         static let document: UInt8 = 0x10
     }
 
@@ -110,6 +113,7 @@ package enum StoreKey: Hashable, Sendable {
         case (First.pauses, 9):
             self = .pauses(Site(rawValue: Self.integer(bytes.dropFirst())))
         case (First.importProgress, 9): self = .importProgress(Self.integer(bytes.dropFirst()))
+        case (First.storedShard, 3): self = .storedShard(number)
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
         case (First.index, 5):
@@ -144,6 +148,7 @@ package enum StoreKey: Hashable, Sendable {
         case .clock: [First.clock]
         case .pauses(let site): [First.pauses] + Self.bytes(site.rawValue)
         case .importProgress(let hash): [First.importProgress] + Self.bytes(hash)
+        case .storedShard(let number): Self.bytes(First.storedShard, number)
         case .name(let number): Self.bytes(First.name, number)
         case .collection(let number): Self.bytes(First.collection, number)
         case .index(let collection, let number):

@@ -22,6 +22,7 @@ extension DocumentTransaction {
         try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
             let latest = try document.header().latest
+            let now = now + aheadAllowance
             if clock.isAcceptable(latest, at: now) { return .acceptable(latest) }
             let dot = try document.latestDot()
             return clock.isAcceptable(dot, at: now) ? .acceptable(dot) : .tooFarAhead(dot)

@@ -31,7 +31,9 @@ extension DocumentTransaction {
 
     /// Advances the clock to a received time; throws if the time is too far ahead.
     package mutating func observe(_ time: HybridTime) throws(EngineError) {
-        try onDocument { () throws(DocumentError) in try clock.observe(time, at: now) }
+        try onDocument { () throws(DocumentError) in
+            try clock.observe(time, at: now + aheadAllowance)
+        }
     }
 
     /// Returns the number of a collection; adds the collection if it does not exist.

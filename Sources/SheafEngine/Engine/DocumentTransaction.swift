@@ -71,6 +71,12 @@ package struct DocumentTransaction: Sendable {
     package var unproven = UnprovenTokens()
     /// The progress of an import to write, by hash; a nil value removes it.
     package var importProgress: (hash: UInt64, progress: ImportProgress?)?
+    /// Milliseconds by which received documents may be further ahead of the clock than others.
+    package var aheadAllowance: UInt64 = 0
+    /// The progress in shards of a hub log to write.
+    package var storedShards: [(number: UInt16, stored: StoredShard)] = []
+    /// Whether that progress is a change by itself, and not only beside documents.
+    package var savesShards = false
     /// The field names that documents of the commit spell out.
     var spellings: [[UInt8]] = []
 
@@ -88,7 +94,7 @@ package struct DocumentTransaction: Sendable {
 
     package var hasChanges: Bool {
         !fresh.isEmpty || working.contains { $0.isChanged } || !unproven.changes.isEmpty
-            || importProgress != nil
+            || importProgress != nil || savesShards
     }
 
     /// Records that the batch has become a commit.
@@ -333,6 +339,7 @@ package struct DocumentTransaction: Sendable {
         }
         try writeFresh(into: &batch, &entries, &hasher)
         try writeImportProgress(into: &batch)
+        try writeStoredShards(into: &batch)
         try unproven.write(into: &batch)
         return batch
     }

@@ -232,6 +232,15 @@ extension DocumentTransaction {
         return next
     }
 
+    /// Writes the progress in shards of a hub log.
+    func writeStoredShards(into batch: inout WriteBatch) throws(EngineError) {
+        for (number, stored) in storedShards {
+            try onStorage { () throws(StorageError) in
+                try batch.put(StoreKey.storedShard(number).bytes, stored.bytes)
+            }
+        }
+    }
+
     /// Writes or removes the progress of an import.
     func writeImportProgress(into batch: inout WriteBatch) throws(EngineError) {
         guard let (hash, progress) = importProgress else { return }

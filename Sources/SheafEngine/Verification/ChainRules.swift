@@ -53,6 +53,7 @@ struct ChainRules {
         case .pauses(let site): try Self.checkPauses(logged.operation, of: site)
         case .clock: _ = try HybridTime(decoding: logged.operation.payload)
         case .importProgress: try Self.checkImport(logged.operation)
+        case .storedShard: try Self.checkStoredShard(logged.operation)
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
             try Self.checkIndex(logged.operation, collection, number)
@@ -115,6 +116,13 @@ struct ChainRules {
         case .delta: throw .invalid("a delta record of an import", at: 0)
         case .remove: break
         }
+    }
+
+    private static func checkStoredShard(_ operation: SheafStorage.Operation) throws(Malformed) {
+        guard operation.kind == .put else {
+            throw .invalid("progress in a hub log that is not complete", at: 0)
+        }
+        _ = try StoredShard(decoding: operation.payload)
     }
 
     private static func checkUnproven(_ operation: SheafStorage.Operation) throws(Malformed) {
