@@ -18,11 +18,11 @@ struct DocumentExchange {
     /// Number of documents sent, minus those that the peer has refused.
     var refusableCount: UInt64 = 0
     /// Translation of local name numbers to those of the connection.
-    private var sentNames = NameTranslation()
+    private var sentNames = SentNames()
     /// Names that occurred once in documents sent to a peer with limited rights.
     private var seenNames: Set<[UInt8]> = []
     /// Translation of the peer's name numbers to local ones.
-    private var receivedNames = NameTranslation()
+    private var receivedNames = ReceivedNames()
 
     init(_ session: SyncSession) {
         self.session = session
@@ -80,28 +80,13 @@ struct DocumentExchange {
 
     /// Sets the names of the store, from whose numbers sent documents are translated.
     mutating func prepareNames(_ names: NameTable) {
-        sentNames.update(from: names, to: sentNames.target)
+        sentNames.update(from: names)
     }
 
     /// Returns a document with the name numbers of the connection; a complete one loses its base.
     mutating func encoded(_ document: EncodedDocument) throws(Malformed) -> [UInt8] {
         guard limitedPeer == nil else { return try encodedForLimited(document) }
-        guard document.hasBase, !document.isPartial else { return try renumbered(document) }
-        let plain = try document.settingBase(nil)
-        return try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            try renumbered(try EncodedDocument(bytes))
-        }
-    }
-
-    private mutating func renumbered(_ document: EncodedDocument) throws(Malformed) -> [UInt8] {
-        if let bytes = try sentNames.translateAll(document).bytes { return bytes }
-        var known = sentNames.target
-        for name in try sentNames.unknownNames(of: document) {
-            guard session.teach(name) else { break }
-            _ = known.add(name)
-        }
-        sentNames.update(from: sentNames.source, to: known)
-        return try sentNames.translate(document).bytes ?? []
+        return try sentNames.encoded(document, &session)
     }
 
     /// Returns a document in the encoding for a peer with limited rights.
@@ -117,18 +102,15 @@ struct DocumentExchange {
             let document = try EncodedDocument(bytes)
             var names: [[UInt8]] = []
             try document.forEachSpelledName { names.append(Array($0)) }
-            var known = sentNames.target
-            for name in names where known.number(of: name) == nil {
+            for name in names where sentNames.lacks(name) {
                 guard name.count <= NameTable.maximumNameLength else { continue }
                 guard seenNames.remove(name) != nil else {
                     if seenNames.count < SyncLimits.names { seenNames.insert(name) }
                     continue
                 }
-                guard session.teach(name) else { break }
-                _ = known.add(name)
+                guard sentNames.add([name], &session) else { break }
             }
-            sentNames.update(from: sentNames.source, to: known)
-            return try document.renamed(from: NameTable(), to: known)
+            return try document.renamed(from: NameTable(), to: sentNames.target)
         }
     }
 
@@ -140,66 +122,13 @@ struct DocumentExchange {
     mutating func translate(
         _ step: ShippedStep, _ context: PeerContext, into buffer: inout SpillBuffer
     ) throws(EngineError) {
-        receivedNames.update(
-            from: step.names, to: context.queries.documents.newestCatalog.names)
         for commit in step.commits {
             // A subscription to all collections also brings documents of those that are not shared.
-            for document in commit.documents
-            where context.access.scopes.isShared(document.collection) {
-                do throws(Malformed) {
-                    try translate(document, context, into: &buffer)
-                } catch {
-                    throw .invalidDocument(error)
-                }
-            }
+            try receivedNames.translate(
+                commit.documents.filter { context.access.scopes.isShared($0.collection) },
+                from: step.names, context.queries.documents,
+                // A peer with limited rights cannot number names before its document is accepted.
+                numbersNames: context.access.writable == nil, into: &buffer)
         }
-    }
-
-    private mutating func translate(
-        _ shipped: ShippedDocument, _ context: PeerContext, into buffer: inout SpillBuffer
-    ) throws(Malformed) {
-        // Two encodings of one id would be two documents on one side and one document on the other.
-        guard try DocumentID.isKey(shipped.id) else {
-            throw .invalid("a document id that is not canonically encoded", at: 0)
-        }
-        let outcome = try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            let document = try EncodedDocument(bytes)
-            guard document.isPartial == (shipped.form == .delta) else {
-                throw .invalid("a document whose form differs from the declared form", at: 0)
-            }
-            guard !document.isRemnant else {
-                throw .invalid("a remnant of an evicted document", at: 0)
-            }
-            return try translated(document, context)
-        }
-        guard let bytes = outcome.bytes else {
-            throw .invalid("a field name without a number", at: 0)
-        }
-        var marks: SpillBuffer.Marks = shipped.form == .delta ? .isPartial : []
-        if case .patched = outcome {} else { marks.insert(.maySpellNames) }
-        let names = receivedNames.target
-        try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            if try EncodedDocument(bytes).validateAndFindTokens(names) {
-                marks.insert(.hasTokens)
-            }
-            buffer.add(
-                shipped.collection, id: shipped.id, marks, bytes, unproven: shipped.unproven)
-        }
-    }
-
-    /// Translates a document to the field-name numbers of this store.
-    ///
-    /// A name with a number at the sender is frequent there, so it gets a local number. A peer with
-    /// limited rights cannot cause this before its document is accepted.
-    private mutating func translated(
-        _ document: EncodedDocument, _ context: PeerContext
-    ) throws(Malformed) -> NameTranslation.Outcome {
-        guard context.access.writable == nil else { return try receivedNames.translate(document) }
-        let outcome = try receivedNames.translateAll(document)
-        guard case .unknown = outcome else { return outcome }
-        let names = context.queries.documents.assignNumbers(
-            to: try receivedNames.unknownNames(of: document))
-        receivedNames.update(from: receivedNames.source, to: names)
-        return try receivedNames.translate(document)
     }
 }

@@ -241,6 +241,29 @@ extension DocumentSnapshot {
 }
 
 extension DocumentSnapshot {
+    /// Returns the IDs of attachments whose tokens in a sent document are unproven, sorted.
+    ///
+    /// The sent version may be older than the snapshot. A token that the snapshot's version does
+    /// not have counts as unproven. Beyond the maximum, the only ID stands for all attachments.
+    func unprovenTokens(
+        in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ engine: DocumentEngine
+    ) throws(EngineError) -> [[UInt8]] {
+        guard engine.mayHaveUnprovenTokens else { return [] }
+        let named = try onDocument(key) { () throws(Malformed) in
+            try EncodedDocument(bytes).attachments(names)
+        }
+        guard !named.isEmpty else { return [] }
+        let current = try attachments(referencedBy: key)
+        let proven = proven(named.intersection(current), inDocument: key)
+        let unproven = named.subtracting(proven)
+        guard unproven.count <= SyncLimits.unprovenTokens else {
+            return [UnprovenTokens.allAttachments]
+        }
+        return unproven.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+}
+
+extension DocumentSnapshot {
     /// Returns the matching documents in an encoding that does not depend on the store.
     package func spelledContents(
         matching matcher: SubscriptionMatcher

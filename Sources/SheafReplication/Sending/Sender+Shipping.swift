@@ -168,7 +168,7 @@ extension Sender {
                     newest.update(key, in: snapshot)
                     recordSentAgain(collection, id, with: snapshot.log.commit, context)
                     let unproven = try document.read { (bytes) throws(EngineError) in
-                        try unprovenTokens(in: bytes, of: key, snapshot, context)
+                        try snapshot.unprovenTokens(in: bytes, of: key, context.queries.documents)
                     }
                     add(collection, id: id, .state, bytes, unproven, context, on: &exchange)
                     return true
@@ -207,7 +207,7 @@ extension Sender {
         var unproven: [[UInt8]] = []
         if let key = snapshot.key(of: address) {
             unproven = try document.bytes.span.withUnsafeBytes { (bytes) throws(EngineError) in
-                try unprovenTokens(in: bytes, of: key, snapshot, context)
+                try snapshot.unprovenTokens(in: bytes, of: key, context.queries.documents)
             }
         }
         let bytes = try onDocument(document.id) { () throws(Malformed) in
@@ -219,28 +219,6 @@ extension Sender {
             document.collection, id: document.id[...], document.form, bytes, unproven,
             context, on: &exchange)
         return bytes.count
-    }
-
-    /// Returns the IDs of attachments whose tokens in a sent document are unproven, sorted.
-    ///
-    /// The sent version may be older than the snapshot. A token that the snapshot's version does
-    /// not have counts as unproven. Beyond the maximum, the only ID stands for all attachments.
-    private func unprovenTokens(
-        in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ snapshot: DocumentSnapshot,
-        _ context: PeerContext
-    ) throws(EngineError) -> [[UInt8]] {
-        guard context.queries.documents.mayHaveUnprovenTokens else { return [] }
-        let named = try onDocument(key) { () throws(Malformed) in
-            try EncodedDocument(bytes).attachments(snapshot.names)
-        }
-        guard !named.isEmpty else { return [] }
-        let current = try snapshot.attachments(referencedBy: key)
-        let proven = snapshot.proven(named.intersection(current), inDocument: key)
-        let unproven = named.subtracting(proven)
-        guard unproven.count <= SyncLimits.unprovenTokens else {
-            return [UnprovenTokens.allAttachments]
-        }
-        return unproven.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
     /// Adds an encoded document to the batch; one for a limited peer waits until its part is full.
