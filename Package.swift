@@ -142,7 +142,7 @@ let package = Package(
         // Floor 5: the replicator over the sessions of SheafSync.
         .module(
             "SheafReplication", on: "SheafAttachments", "SheafBytes", "SheafDocument",
-            "SheafEngine", "SheafQuery", "SheafStatements", "SheafStorage", "SheafSync",
+            "SheafEngine", "SheafHubLog", "SheafQuery", "SheafStatements", "SheafStorage", "SheafSync",
             "SheafSystem", "SheafTransport"),
 
         // Floor 5: the public face of a store: transactions, results, observers, differences.
@@ -153,7 +153,7 @@ let package = Package(
         // Floor 6: the public face of a peer, and all that users of Sheaf import.
         .module(
             "Sheaf", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-            "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
+            "SheafHubLog", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
             "SheafSync", "SheafSystem", "SheafTransport"),
 
         // Floor 5: peers over TCP.
@@ -241,8 +241,8 @@ let package = Package(
             "SheafTestSupport"),
         .forTests(
             "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-            "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
-            "SheafSystem", "SheafTestSupport", "SheafTransport"),
+            "SheafHubLog", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage",
+            "SheafSync", "SheafSystem", "SheafTestSupport", "SheafTransport"),
         .program(
             "sheaf-check", on: "Sheaf", "SheafConformance", "SheafDocumentSimulations",
             "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQueryModel",
@@ -259,7 +259,7 @@ let package = Package(
         .tests(
             "SheafTests", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance",
             "SheafDocument", "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine",
-            "SheafIsolation", "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReference",
+            "SheafHubLog", "SheafIsolation", "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReference",
             "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
             "SheafTestSupport", "sheaf-check", exclude: ["Plans"]),
         .tests(

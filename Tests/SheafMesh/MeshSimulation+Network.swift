@@ -68,7 +68,8 @@ extension MeshSimulation {
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
             case .fetched(let id, .complete): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
+            case .hub, .fetched, .statusChanged, .presenceChanged, .ended, .keyContested,
+                .clockWarning,
                 .refusalsChanged:
                 continue
             }

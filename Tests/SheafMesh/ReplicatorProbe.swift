@@ -176,7 +176,7 @@ package final class ReplicatorProbe {
                 wrong = "the peer failed: \(closeMessage.text)"
             }
         case .write(let job): jobs.append(job)
-        case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
+        case .hub, .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
             .refusalsChanged:
             break
         }

@@ -167,7 +167,8 @@ private final class FloodScene {
                 switch effect {
                 case .send(_, let bytes): try record(bytes)
                 case .close(_, let closeMessage): self.closeMessage = closeMessage
-                case .write, .fetched, .statusChanged, .presenceChanged, .ended, .keyContested,
+                case .write, .hub, .fetched, .statusChanged, .presenceChanged, .ended,
+                    .keyContested,
                     .refusalsChanged,
                     .clockWarning:
                     break

@@ -42,7 +42,8 @@ public final class Peer: Sendable {
         limits.receivedAttachments = max(0, configuration.attachmentQuota)
         let unreachable = UnreachableAddresses(store.queries)
         loop = PeerLoop(
-            store, registry, fetches, presences, unreachable, limits, configuration.transports)
+            store, registry, fetches, presences, unreachable, limits, configuration.transports,
+            configuration.hubLog)
         fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, registry, presences, loop, unreachable)
         connections = PeerConnections(loop, presence)

@@ -18,6 +18,8 @@ public struct PeerConfiguration: Sendable {
     ///
     /// Attachments that this peer fetches for its own use do not count.
     public var attachmentQuota: Int
+    /// The log that this peer shares with others, as a hub; nil for other peers.
+    package var hubLog: SharedHubLog?
 
     /// Creates a configuration; a peer without transports only has a store.
     public init(

@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafEngine
+import SheafHubLog
 import SheafQuery
 import SheafReplication
 import SheafStatements
@@ -31,6 +32,8 @@ final class PeerLoop: Sendable {
         case stopConnections
         /// The name or the metadata that this peer publishes has changed.
         case presented(name: String, metadata: [UInt8])
+        /// Something has happened in the hub log.
+        case hub(HubEvent)
         /// The addresses of a transport have changed.
         case addressesChanged
         /// A closure to call with the replicator, or with nil after the peer has stopped.
@@ -81,7 +84,11 @@ final class PeerLoop: Sendable {
     let proposed = Mutex<[[UInt8]: [PeerRecord.Address]]>([:])
     private let thread = Mutex<Thread?>(nil)
     private let limits: ReplicatorLimits
+<<<<<<< HEAD
     private let receiveLimit: ReceiveLimit
+=======
+    private let hubLog: SharedHubLog?
+>>>>>>> 7bc2b535 (Share documents with other hubs by a log)
     private let evaluationStop = EvaluationStop()
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let maximumServed = 64
@@ -90,9 +97,10 @@ final class PeerLoop: Sendable {
         _ store: Store, _ registry: ReplicationRegistry, _ fetches: FetchRegistry,
         _ presence: PresenceRegistry,
         _ unreachable: UnreachableAddresses, _ limits: ReplicatorLimits,
-        _ transports: [any PeerTransport]
+        _ transports: [any PeerTransport], _ hubLog: SharedHubLog?
     ) {
         self.transports = transports
+        self.hubLog = hubLog
         self.limits = limits
         receiveLimit = ReceiveLimit(limits.unwritten)
         self.unreachable = unreachable
@@ -102,11 +110,14 @@ final class PeerLoop: Sendable {
         self.registry = registry
     }
 
-    func start(_ identity: Replicator.Identity) throws(StoreError) {
+    func start(_ identity: Replicator.Identity) throws {
+        let events = HubLogEvents(store.queries.log) { [weak self] in self?.post(.hub($0)) }
+        try hubLog?.log.start(events)
         do throws(ThreadRefused) {
             let thread = try Thread(name: "sheaf-peer") { [self] in run(identity) }
             self.thread.withLock { $0 = thread }
         } catch {
+            hubLog?.log.stop()
             throw StoreError(error)
         }
         // The closure captures only the inbox: the log's thread must not be the last to release a
@@ -168,7 +179,11 @@ final class PeerLoop: Sendable {
             store.queries, identity, attachments: store.attachments, limits: limits,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: OpenConnection] = [:]
+<<<<<<< HEAD
         var outdated = Outdated()
+=======
+        beginSharing(replicator)
+>>>>>>> 7bc2b535 (Share documents with other hubs by a log)
         while true {
             let work = inbox.wait(until: replicator.deadline, while: \.isEmpty) { inbox in
                 defer {
@@ -190,6 +205,7 @@ final class PeerLoop: Sendable {
             publish(&outdated, of: replicator)
             guard !work.isStopping else { break }
         }
+        hubLog?.log.stop()
         for open in connections.values { open.connection.close(because: "the peer stops") }
         let late = inbox.withLock { inbox in
             inbox.isOver = true
@@ -198,6 +214,18 @@ final class PeerLoop: Sendable {
         }
         for event in late { refuse(event) }
         _ = store.queries.documents.setPeerFeedRecording(false)
+    }
+
+    /// Begins to share the documents of the store with the hubs of the log.
+    private func beginSharing(_ replicator: Replicator) {
+        guard let hubLog else { return }
+        do throws(EngineError) {
+            try replicator.share(
+                hubLog.configuration, at: Clock.system.monotonicNanoseconds())
+        } catch {
+            store.queries.log?.write(
+                .error, "this hub acknowledges no documents: its progress cannot be read: \(error)")
+        }
     }
 
     private func handle(
@@ -236,6 +264,7 @@ final class PeerLoop: Sendable {
         case .cancelFetch(let id): replicator.cancelFetch(id)
         case .stopConnections: replicator.stop()
         case .presented(let name, let metadata): replicator.present(name: name, metadata: metadata)
+        case .hub(let event): replicator.receive(event, at: now)
         case .addressesChanged: publishAddresses(of: replicator)
         case .request(let answer):
             // The caller may have committed before; the answer must include that commit.
@@ -266,6 +295,7 @@ final class PeerLoop: Sendable {
                 open.connection.close(because: "\(reason)")
                 presence.announce(.disconnected(open.connection.remote, reason: "\(reason)"))
             case .write(let job): enter(job)
+            case .hub(let effect): hubLog?.log.perform(effect)
             case .fetched(let id, let update): fetches.record(id, update)
             case .statusChanged: outdated.hasStatus = true
             case .presenceChanged: outdated.hasPresence = true

@@ -32,6 +32,8 @@ struct PeerContext {
     let subscriptions: LocalSubscriptions
     /// Local documents that peers refuse.
     let refusals: RefusalTable
+    /// The local commit up to which all commits are safe in the hub log; `.max` without one.
+    let hubDurable: CommitID
     /// The key of the remote peer; empty before its hello.
     let key: [UInt8]
     /// The local commit up to which the peer has all documents of its subscription.
@@ -41,6 +43,9 @@ struct PeerContext {
 
     /// Whether the peer may read only some documents.
     var isLimited: Bool { access.isLimited }
+
+    /// The local commit up to which batches of the peer may be acknowledged.
+    var acknowledgeable: CommitID { min(snapshot.log.commit, hubDurable) }
 
     /// The newest durable snapshot.
     var snapshot: DocumentSnapshot { news.snapshot }

@@ -111,7 +111,7 @@ extension Receiver {
             exchange.session.withholdLongCredit(true)
             effects.append(.write(steps))
         }
-        let commit = removeDurable(through: context.snapshot.log.commit)
+        let commit = removeDurable(through: context.acknowledgeable)
         if let commit { exchange.session.acknowledge(commit: commit, of: generation) }
         checkAnnounced(context, on: &exchange)
         if let commit { try checkRanks(through: commit, context) }

@@ -48,7 +48,8 @@ extension Replicator {
 
     /// Takes the steps of the receiver that have become possible.
     func advanceReceiver(of connection: Connection) {
-        guard connection.receiver.canAdvance(through: news.snapshot.log.commit) else { return }
+        let acknowledgeable = min(news.snapshot.log.commit, hubDurable)
+        guard connection.receiver.canAdvance(through: acknowledgeable) else { return }
         runReceiver(of: connection) { receiver, context, exchange throws(EngineError) in
             try receiver.advance(context, on: &exchange)
         }
@@ -132,6 +133,10 @@ extension Replicator {
         queries.log?.writeUnmoved(outcome)
         queries.log?.write(outcome.lostWrites)
         if outcome.lacksOwnWrites { mayReportSite = true }
+        guard outcome.connection != HubFeed.connection else {
+            handleFeedOutcome(outcome)
+            return pump()
+        }
         if outcome.hasBatches { recordWritten(outcome) }
         if outcome.isOfProof {
             recordProven(outcome)
@@ -240,7 +245,8 @@ extension Replicator {
 
     /// Requests announcements from a peer whose documents had arrived from another peer before.
     func recordRepetition(on connection: Connection) {
-        guard !connection.isLimited else { return }
+        // A peer that only announces would not learn when its documents are safe in the hub log.
+        guard !connection.isLimited, !isHub else { return }
         let hasOthers = connections.values.contains { other in
             // A peer with limited rights does not send all documents.
             other !== connection && other.session.isOpen && other.receiver.generation > 0

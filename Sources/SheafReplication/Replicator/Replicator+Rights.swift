@@ -30,7 +30,7 @@ extension Replicator {
             access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
             evaluationStop: evaluationStop,
             subscriptions: connection.receiver.former ?? subscriptions, refusals: refusals,
-            key: key,
+            hubDurable: hubDurable, key: key,
             syncedUpTo: peers[key]?.syncedUpTo ?? 0, listed: connection.receiver.listed)
     }
 

@@ -40,6 +40,8 @@ package final class Replicator {
         /// A connection has ended; the replication thread closes it if it is still open.
         case ended(connection: UInt64, CloseReason)
         case write(WriteJob)
+        /// Asks something of the hub log.
+        case hub(HubEffect)
         /// The state of an attachment fetch has changed.
         case fetched(AttachmentID, FetchUpdate)
         /// The result of `allStatuses` has changed.
@@ -60,6 +62,10 @@ package final class Replicator {
     /// Random ID of the log, drawn for each replicator; a cursor is valid for one ID.
     package let log: XXH3.Hash128
     private let random: () -> UInt64
+    /// The hub log; nil unless this peer is a hub.
+    var feed: HubFeed?
+    /// Whether this peer is a hub, so that batches wait for the hub log.
+    var isHub = false
     let limits: ReplicatorLimits
     /// The connections, and those that an event must visit.
     let table = ConnectionTable()
@@ -130,6 +136,8 @@ package final class Replicator {
         return effects
     }
 
+    func randomNumber() -> UInt64 { random() }
+
     func emit(_ effect: Effect) {
         effects.append(effect)
     }
@@ -193,6 +201,7 @@ package final class Replicator {
         renewWindowsIfDue()
         continueSending()
         checkQuarantine()
+        tickFeed()
         tickTransfer()
         mesh.tick(at: now)
         pump()
@@ -207,6 +216,26 @@ package final class Replicator {
             guard let first, let other else { return first ?? other }
             return min(first, other)
         }
+<<<<<<< HEAD
+=======
+        let deadlines = connections.values.compactMap { connection in
+            [
+                // Announcements do not time out during a write: the job may contain their
+                // documents.
+                connection.session.deadline,
+                connection.receiver.isWriting ? nil : connection.receiver.announced.deadline,
+                connection.receiver.delayedSubscription?.turn,
+                connection.delayed?.turn, connection.sender?.echoDue,
+            ].compactMap { $0 }.min()
+        }
+        return
+            (deadlines
+            + [
+                transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline, feed?.deadline,
+            ]
+            .compactMap { $0 })
+            .min()
+>>>>>>> 7bc2b535 (Share documents with other hubs by a log)
     }
 
     /// Processes commits that have become visible to readers.
@@ -223,9 +252,17 @@ package final class Replicator {
         requestEvicted()
         requestNewCollections()
         collectChangesForLimitedPeers()
+<<<<<<< HEAD
         scheduleSending()
         pump()
         news.discard(before: table.behind.members.compactMap { $0.sender?.sent }.min())
+=======
+        for connection in orderedConnections { scheduleSending(connection) }
+        feedPublished()
+        pump()
+        let sent = connections.values.compactMap { $0.sender?.sent }.min()
+        news.discard(before: [sent, feed?.shipped].compactMap { $0 }.min())
+>>>>>>> 7bc2b535 (Share documents with other hubs by a log)
         checkTransfers()
         pump()
     }

@@ -24,4 +24,6 @@ package struct PreparedStep: Sendable {
     let isCut: Bool
     /// Number of bytes received, credited to the sender when the batch is applied.
     let length: Int
+    /// The progress in a shard of the hub log once the batch is applied; nil for one of a peer.
+    var storedShard: (number: UInt16, stored: StoredShard)?
 }

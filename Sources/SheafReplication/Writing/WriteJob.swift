@@ -1,12 +1,13 @@
 package import SheafDocument
-package import SheafEngine
+import SheafEngine
 import SheafQuery
 package import SheafStatements
 package import SheafStorage
 package import SheafSync
 package import SheafSystem
 
-/// Batches received from a peer, each written in one commit; or a change of sites or of tokens.
+/// Batches received from a peer, each written in one commit; or a change of sites, of tokens or of
+/// the progress in a hub log.
 package struct WriteJob: Sendable {
     package let connection: UInt64
     package let steps: [PreparedStep]
@@ -35,6 +36,8 @@ package struct WriteJob: Sendable {
     package var stop: EvaluationStop?
     /// Proven tokens; a job with proven tokens has no batches.
     var proven: [UnprovenToken] = []
+    /// Progress in shards of the hub log; a job with progress has no batches.
+    var storedShards: [(number: UInt16, stored: StoredShard)] = []
 
     /// The result of a job.
     package struct Outcome: Sendable {
@@ -44,6 +47,8 @@ package struct WriteJob: Sendable {
         let length: Int
         /// The last applied commit of the peer, and the local commit that contains it.
         fileprivate(set) var applied: (commit: UInt64, localCommit: CommitID)?
+        /// The progress in shards of the hub log that the job has written.
+        fileprivate(set) var storedShards: [(number: UInt16, stored: StoredShard)] = []
         /// The last local commit of the job.
         package fileprivate(set) var lastCommit: CommitID?
         /// Documents needed in full, since the base of a received delta is missing.
@@ -145,6 +150,7 @@ package struct WriteJob: Sendable {
         outcome.limitedPeer = limitedPeer
         if let separation { return separate(separation, queries, append, outcome) }
         guard proven.isEmpty else { return prove(queries, append) }
+        guard storedShards.isEmpty else { return save(queries, append) }
         // Another thread may lower the budget concurrently.
         let units = budget?.units ?? 0
         let meter = EvaluationMeter(units, stop: stop)
@@ -176,6 +182,9 @@ package struct WriteJob: Sendable {
                     outcome.gaps = reception.gaps
                     return
                 }
+                outcome.ahead.add(reception.ahead)
+                // Documents of the hub log wait for their times, together with later ones.
+                if step.storedShard != nil, !reception.ahead.isEmpty { return }
                 outcome.outdated += reception.outdated
                 outcome.lostWrites += reception.lostWrites
                 for var refused in reception.refused {
@@ -184,9 +193,11 @@ package struct WriteJob: Sendable {
                 }
                 outcome.covered.formUnion(reception.covered)
                 outcome.take(reception, of: step.commit, &rule)
-                outcome.ahead.add(reception.ahead)
                 outcome.settled += reception.settled
                 outcome.lastCommit = commit
+                if reception.isNew, let shard = step.storedShard {
+                    outcome.storedShards.append(shard)
+                }
                 // An incomplete commit does not advance the replication cursor.
                 if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
@@ -255,135 +266,22 @@ extension WriteJob {
         }
         return outcome
     }
-}
 
-extension DocumentEngine {
-    package struct Reception {
-        var gaps: [DocumentAddress] = []
-        var outdated: [WriteJob.OutdatedDocument] = []
-        package var refused: [WriteJob.Refused] = []
-        var covered: [DocumentAddress] = []
-        var hidden: [WriteJob.Hidden] = []
-        var dropped: (count: Int, last: DocumentAddress)?
-        var received: [DocumentAddress] = []
-        var revealed: [DocumentAddress] = []
-        var ahead = AheadDocuments()
-        var settled: [DocumentAddress] = []
-        var appliedCount = 0
-        var isNew = false
-        /// Whether the peer has writes of this store's site that the store does not have.
-        var lacksOwnWrites = false
-        /// Time up to which the writes of this store are unique; nil unless `lacksOwnWrites`.
-        var uniqueThrough: HybridTime?
-        /// Documents whose writes could not be assigned to the new site of this store.
-        var unmoved: [UnmovedDocument] = []
-        /// Documents with writes that were lost by the store that made them.
-        var lostWrites = LostWrites()
-        /// Time of a write that the peer has made and lost.
-        var lostByPeer: HybridTime?
-    }
-
-    /// Applies a batch of a peer in one commit; makes no commit if the batch cannot be applied.
-    ///
-    /// The returned reception contains the reason. If the peer has writes of this store's site that
-    /// the store does not have, the site is replaced first.
-    package func receive(
-        _ step: PreparedStep, from peer: Site, _ pauses: [WritePause] = [],
-        _ rule: WriteRule?, _ watched: WatchedDocuments = WatchedDocuments(),
-        until stop: EvaluationStop? = nil, hasSeparated: Bool = false,
-        append: (WriteBatch) throws(StorageError) -> CommitID
-    ) throws(EngineError) -> (CommitID, Reception) {
-        let stamp = step.stamp ?? Stamp(.initial, peer)
-        let origin = CommitOrigin(stamp: stamp, peer: peer, commit: step.commit)
-        var reception = Reception()
+    /// Writes the progress in shards of the hub log, in one commit.
+    private func save(
+        _ queries: QueryEngine, _ append: (WriteBatch) throws(StorageError) -> CommitID
+    ) -> Outcome {
+        var outcome = Outcome(connection: connection, generation: 0, length: 0)
         do throws(EngineError) {
-            let (commit, _) = try write(from: origin, append: append) {
-                (transaction) throws(EngineError) in
-                if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
-                transaction.unproven.senderKey = step.senderKey
-                transaction.connection = step.connection
-                try Self.receive(
-                    step.documents, rule, watched, until: stop, in: &transaction, &reception)
-                reception.lostWrites = transaction.lostWrites
-                reception.lostByPeer = transaction.lostByPeer
-                if transaction.lostByPeer != nil { throw .rolledBack }
-                if transaction.lacksOwnWrites, !hasSeparated {
-                    reception.lacksOwnWrites = true
-                    reception.uniqueThrough = transaction.uniqueThrough
-                    throw .rolledBack
-                }
-                if !reception.gaps.isEmpty { throw .rolledBack }
-                reception.isNew = transaction.hasChanges
+            let (commit, _) = try queries.documents.write(from: nil, append: append) {
+                $0.storedShards = storedShards
+                $0.savesShards = true
             }
-            return (commit, reception)
+            outcome.lastCommit = commit
+            outcome.storedShards = storedShards
         } catch {
-            if reception.lostByPeer != nil { return (0, reception) }
-            if reception.lacksOwnWrites {
-                return try receiveSeparated(
-                    step, from: peer, after: reception.uniqueThrough, rule, watched, until: stop,
-                    append: append)
-            }
-            if !reception.gaps.isEmpty { return (0, reception) }
-            throw error
+            outcome.error = error
         }
-    }
-
-    /// Replaces the site of the store, and applies a batch again.
-    private func receiveSeparated(
-        _ step: PreparedStep, from peer: Site, after time: HybridTime?,
-        _ rule: WriteRule?, _ watched: WatchedDocuments, until stop: EvaluationStop?,
-        append: (WriteBatch) throws(StorageError) -> CommitID
-    ) throws(EngineError) -> (CommitID, Reception) {
-        let separation = try separate(after: time, append: append)
-        var (commit, reception) = try receive(
-            step, from: peer, [], rule, watched, until: stop, hasSeparated: true,
-            append: append)
-        reception.lacksOwnWrites = true
-        reception.unmoved = separation?.unmoved ?? []
-        return (commit, reception)
-    }
-
-    private static func receive(
-        _ documents: SpillBuffer, _ rule: WriteRule?,
-        _ watched: WatchedDocuments, until stop: EvaluationStop?,
-        in transaction: inout DocumentTransaction,
-        _ reception: inout Reception
-    ) throws(EngineError) {
-        transaction.fresh.reserve(documents.count)
-        var collection: UInt16 = 0
-        try documents.forEach { (document) throws(EngineError) in
-            if let stop, stop.isSet { throw .stopped }
-            if document.beginsCollection {
-                collection = try transaction.number(ofCollection: document.collection)
-            }
-            let key = DocumentKey(StoreKey.document(collection, id: document.id))
-            switch try transaction.receive(document, key, rule) {
-            case .gap: reception.gaps.append(document.address)
-            case .accepted(let isNew):
-                if isNew { reception.appliedCount += 1 }
-                reception.recordReleased(document, watched)
-                reception.cover(document, watched)
-                if let rule {
-                    reception.recordReceived(document, try transaction.exists(key), rule)
-                }
-            case .tooFarAhead(let time): reception.ahead.add(document.address, time)
-            case .merged(let before, let lacksOwn):
-                reception.recordReleased(document, watched)
-                if let rule {
-                    reception.recordReceived(document, try transaction.exists(key), rule)
-                }
-                reception.outdated.append(
-                    WriteJob.OutdatedDocument(
-                        address: document.address, before: before, lacksOwn: lacksOwn))
-            case .deletionRefused(let isSeen):
-                if !isSeen { reception.refuse(document, .original) }
-            case .refused(let before, let reason):
-                reception.refuse(document, reason)
-                // Read repair sends the local state to the peer as far as it may read it.
-                reception.outdated.append(
-                    WriteJob.OutdatedDocument(address: document.address, before: before))
-            case .hidden(let write): reception.hide(document, write, watched)
-            }
-        }
+        return outcome
     }
 }

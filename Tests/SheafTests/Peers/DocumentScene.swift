@@ -116,6 +116,9 @@ final class DocumentScene {
     }
 
     private(set) var nodes: [Node] = []
+    /// The log that some nodes share, and these nodes.
+    var log: LogDouble?
+    var hubs: [Int] = []
     private var wires: [UInt64: [Int]] = [:]
     private var messages: [(to: Direction, bytes: [UInt8])] = []
     private var held: Set<Direction> = []
@@ -335,6 +338,11 @@ final class DocumentScene {
             try perform(number)
             return true
         }
+        if let (hub, event) = log?.nextEvent() {
+            nodes[hub].replicator.receive(event, at: now)
+            try perform(hub)
+            return true
+        }
         // A replicator with unfinished work runs a turn.
         for (number, node) in nodes.enumerated() {
             guard let deadline = node.replicator.deadline, deadline <= now else { continue }
@@ -368,7 +376,7 @@ final class DocumentScene {
         }
     }
 
-    private func perform(_ number: Int) throws {
+    func perform(_ number: Int) throws {
         for effect in nodes[number].replicator.drainEffects() {
             switch effect {
             case .send(let wire, let bytes):
@@ -385,6 +393,7 @@ final class DocumentScene {
                 try deliverAll(on: wire, from: number)
                 try disconnect(wire)
             case .write(let job): nodes[number].jobs.append(job)
+            case .hub(let effect): log?.perform(effect, of: number, among: hubs)
             case .clockWarning(_, let sentences): nodes[number].clockWarnings += sentences
             case .refusalsChanged(let key, let all, let new):
                 nodes[number].refusals[key] = all

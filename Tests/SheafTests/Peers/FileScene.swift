@@ -281,7 +281,7 @@ final class FileScene {
         case .fetched(_, .progress(let received, _)): node.received = received
         case .fetched(let id, .complete): node.complete.append(id)
         case .fetched(let id, .failed(let error)): node.failed[id] = error
-        case .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
+        case .hub, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
             .refusalsChanged:
             break
         }

@@ -1,0 +1,53 @@
+import SheafEngine
+package import SheafHubLog
+package import SheafReplication
+
+/// The hub log that a peer shares with other hubs.
+package struct SharedHubLog: Sendable {
+    package let log: any HubLog
+    package let configuration: HubFeedConfiguration
+
+    package init(_ log: any HubLog, _ configuration: HubFeedConfiguration) {
+        self.log = log
+        self.configuration = configuration
+    }
+}
+
+/// The host of a hub log, which posts events to the replication thread.
+final class HubLogEvents: HubLogHost {
+    private let storeLog: StoreLog?
+    private let post: @Sendable (HubEvent) -> Void
+
+    init(_ storeLog: StoreLog?, _ post: @escaping @Sendable (HubEvent) -> Void) {
+        self.storeLog = storeLog
+        self.post = post
+    }
+
+    func stored(_ id: HubMessageID, as entry: UInt64) {
+        post(.stored(id, entry: entry))
+    }
+
+    func failed(_ id: HubMessageID, _ error: HubLogError) {
+        // The replicator appends the message again.
+        storeLog?.write(.warning, "the hub log has not stored a message: \(error)")
+    }
+
+    func received(_ entries: [HubLogEntry], of shard: HubShard) {
+        post(.received(entries, shard: shard))
+    }
+
+    func received(broadcast: [UInt8]) { post(.broadcast(broadcast)) }
+}
+
+extension HubLog {
+    /// Performs an effect of the replicator.
+    func perform(_ effect: HubEffect) {
+        switch effect {
+        case .append(let message, let log): append(message.bytes, to: log, as: message.id)
+        case .follow(let shard, let entry): follow(shard, from: entry)
+        case .reread(let entries, let shard): reread(entries, of: shard)
+        case .consumed(let length, let shard): consumed(length, of: shard)
+        case .broadcast(let bytes): broadcast(bytes)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import SheafDocument
+import SheafHubLog
+import SheafStorage
+
+/// One shard of the hub log: the messages appended to it, and the groups read from it.
+struct FedShard {
+    /// A position in the log, and the local commit that has the documents up to it.
+    struct Written {
+        let position: ShardPosition
+        let commit: CommitID
+    }
+
+    let number: UInt16
+    var reader: ShardReader
+    var appender: ShardAppender
+    /// Complete groups of other authors that wait to be written.
+    private(set) var waiting: [WaitingGroup] = []
+    /// The groups that a job writes.
+    private(set) var writing: [WaitingGroup] = []
+    /// Positions whose documents are written, and not yet durable.
+    private var written: [Written] = []
+    /// The position up to which the documents are in the store.
+    private(set) var lastPosition: ShardPosition
+    /// The position up to which they are durable.
+    private(set) var durable: ShardPosition
+    /// The entry of the position that the store has under its key.
+    var savedEntry: UInt64
+    /// Whether the store cannot read a group, so that no later one is written.
+    var isBlocked = false
+    /// Number of groups to write before the store has all that was in the shard; nil before the
+    /// end of the shard was read.
+    private var unwrittenCount: Int?
+
+    init(
+        _ number: UInt16, of log: HubLogID, _ author: HubAuthor, at position: ShardPosition,
+        storedThrough commit: CommitID, _ limits: ShardReader.Limits
+    ) {
+        self.number = number
+        reader = ShardReader(
+            log: log, shard: number, own: author, at: position, limits: limits)
+        appender = ShardAppender(number, of: log, author, after: commit)
+        (lastPosition, durable, savedEntry) = (position, position, position.entry)
+    }
+
+    /// The shard for the engine of the log.
+    var id: HubShard { HubShard(number, of: reader.log) }
+
+    /// The entries that this author has read and stored.
+    var progress: ShardProgress {
+        ShardProgress(
+            read: reader.read, digest: reader.digest, stored: min(durable.entry, reader.read))
+            ?? .start
+    }
+
+    /// Whether the log is what it should be, as far as it was read, and the store has it.
+    var isSound: Bool { !isBlocked && reader.incidents.isEmpty && reader.newerVersion == nil }
+
+    /// Whether the store has all that was in the shard when reading began.
+    var hasCaughtUp: Bool { unwrittenCount == 0 }
+
+    /// Creates the mark that shows where the log ends.
+    mutating func appendMark(at now: UInt64) -> HubMessageChain.Encoded {
+        let message = appender.mark(progress, at: now)
+        reader.appendedMark(message.id.sequence)
+        return message
+    }
+
+    // MARK: Writing
+
+    /// Adds a complete group.
+    mutating func add(_ group: ShardGroup) { waiting.append(WaitingGroup(group)) }
+
+    /// Adds entries that were read again to the groups that lack them.
+    mutating func complete(with entry: HubLogEntry) {
+        for index in waiting.indices where !waiting[index].isComplete {
+            waiting[index].add(entry, of: reader.log, number)
+        }
+    }
+
+    /// Returns the entries to read again for the first group, at most once in a time.
+    mutating func missingEntries(
+        at now: UInt64, every nanoseconds: UInt64
+    ) -> [ClosedRange<UInt64>] {
+        guard let group = waiting.first, !group.isComplete,
+            group.requestedAt.map({ now >= $0 + nanoseconds }) ?? true
+        else { return [] }
+        waiting[0].requestedAt = now
+        var ranges: [ClosedRange<UInt64>] = []
+        for (part, payload) in zip(group.group.parts, group.payloads) where payload == nil {
+            if let last = ranges.last, last.upperBound + 1 == part.entry {
+                ranges[ranges.count - 1] = last.lowerBound...part.entry
+            } else {
+                ranges.append(part.entry...part.entry)
+            }
+        }
+        return ranges
+    }
+
+    /// Records the position of all groups that were read, and the length of their entries.
+    ///
+    /// Returns the length of the entries that are processed.
+    mutating func recordRead(_ length: Int) -> Int {
+        let position = reader.position()
+        if unwrittenCount == nil, reader.hasCaughtUp {
+            unwrittenCount = waiting.count + writing.count
+        }
+        if !waiting.isEmpty {
+            waiting[waiting.count - 1].position = position
+            waiting[waiting.count - 1].length += length
+            return 0
+        }
+        if !writing.isEmpty {
+            writing[writing.count - 1].position = position
+            writing[writing.count - 1].length += length
+            return 0
+        }
+        if position.entry > lastPosition.entry {
+            lastPosition = position
+            // The documents before it may not be durable yet.
+            written.append(Written(position: position, commit: written.last?.commit ?? 0))
+        }
+        return length
+    }
+
+    /// Begins to write the first groups.
+    mutating func beginWriting(_ count: Int) {
+        writing = Array(waiting.prefix(count))
+        waiting.removeFirst(count)
+    }
+
+    /// Records that the groups being written are in a commit.
+    ///
+    /// Returns the length of their entries, which are processed.
+    mutating func endWriting(in commit: CommitID) -> Int {
+        defer { writing = [] }
+        if let count = unwrittenCount { unwrittenCount = max(0, count - writing.count) }
+        if let position = writing.compactMap(\.position).last {
+            lastPosition = position
+            written.append(Written(position: position, commit: commit))
+        }
+        return writing.reduce(0) { $0 + $1.length }
+    }
+
+    /// Returns the groups being written, since they could not be.
+    mutating func undoWriting() {
+        waiting = writing + waiting
+        writing = []
+    }
+
+    /// Records the positions that have become durable; returns whether there are any.
+    mutating func recordDurable(through commit: CommitID) -> Bool {
+        guard let last = written.last(where: { $0.commit <= commit }) else { return false }
+        durable = last.position
+        written.removeAll { $0.commit <= commit }
+        return true
+    }
+}
+
+/// A complete group that waits to be written.
+struct WaitingGroup {
+    let group: ShardGroup
+    /// The payloads of its messages; nil for those that are read again.
+    private(set) var payloads: [[UInt8]?]
+    /// The position that the store has once the group and those before it are written; nil if that
+    /// of a later group follows.
+    var position: ShardPosition?
+    /// Length of the entries that count as processed once it is written.
+    var length = 0
+    /// When its missing payloads were requested.
+    var requestedAt: UInt64?
+
+    init(_ group: ShardGroup) {
+        self.group = group
+        payloads = group.parts.map(\.payload)
+    }
+
+    var payloadLength: Int { payloads.reduce(0) { $0 + ($1?.count ?? 0) } }
+    var isComplete: Bool { payloads.allSatisfy { $0 != nil } }
+
+    /// Adds the payload of an entry that was read again.
+    mutating func add(_ entry: HubLogEntry, of log: HubLogID, _ shard: UInt16) {
+        guard let index = group.parts.firstIndex(where: { $0.entry == entry.number }),
+            payloads[index] == nil
+        else { return }
+        let message = entry.bytes.span.withUnsafeBytes {
+            try? HubMessage(decoding: $0, log: log, shard: shard)
+        }
+        guard let message, message.author == group.author,
+            message.encoded.checksum == group.parts[index].checksum
+        else { return }
+        payloads[index] = message.payload
+    }
+}

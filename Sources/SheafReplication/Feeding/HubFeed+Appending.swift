@@ -1,0 +1,230 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+import SheafHubLog
+import SheafStatements
+import SheafStorage
+import SheafSync
+
+/// Groups: the documents that changed in the store, as they are appended to the log.
+extension HubFeed {
+    /// A document to append.
+    typealias Changed = (address: DocumentAddress, key: [UInt8])
+
+    /// Documents to append, as soon as there is room.
+    struct Backlog {
+        /// The commit before the first one that changed them, and the last one.
+        let base: CommitID
+        let commit: CommitID
+        /// Whether the documents of a shard are one group, because their commits are known.
+        let isAtomic: Bool
+        var shards: [(shard: UInt16, documents: ArraySlice<Changed>)]
+        /// The last message of each shard.
+        var ends: [(shard: UInt16, sequence: UInt64)] = []
+    }
+
+    /// Begins to read the shards, each of which shows its end by a mark of this hub.
+    mutating func start(at now: UInt64) {
+        openedAt = now
+        for index in shards.indices {
+            let shard = shards[index]
+            effects.append(.log(.follow(shard.id, from: shard.reader.read + 1)))
+            effects.append(.log(.append(shards[index].appendMark(at: now), to: log)))
+        }
+    }
+
+    /// Appends the documents that durable commits have changed, as far as there is room.
+    ///
+    /// Several commits become one group for each shard, and a commit is never divided: readers
+    /// apply a group atomically. Documents that came from the log alone are not appended.
+    mutating func collect(
+        _ news: News, _ queries: QueryEngine, at now: UInt64
+    ) throws(EngineError) {
+        passReceived(news)
+        guard hasCaughtUp, readAgainAt.map({ $0 <= now }) ?? true else { return }
+        // Commits wait until an error has ended: `shipped` and the backlog stay.
+        readAgainAt = now + limits.retryNanoseconds
+        while shards.allSatisfy({ $0.appender.hasRoom(limits) }) {
+            if backlog == nil { try begin(news) }
+            guard var next = backlog else { break }
+            try appendNext(&next, news.snapshot, queries, at: now)
+            backlog = next.shards.isEmpty ? nil : next
+            if backlog == nil, !next.ends.isEmpty { add(next) }
+        }
+        readAgainAt = nil
+    }
+
+    /// Passes over commits with documents from the log alone.
+    private mutating func passReceived(_ news: News) {
+        guard backlog == nil, let commits = news.commits(after: shipped) else { return }
+        let next = commits.first { !isReceived($0) }
+        shipped = max(shipped, next.map { $0.number - 1 } ?? news.snapshot.log.commit)
+    }
+
+    private func isReceived(_ commit: News.Commit) -> Bool {
+        commit.changes.first?.connection == nonce
+    }
+
+    /// Finds the documents that the commits after `shipped` have changed.
+    private mutating func begin(_ news: News) throws(EngineError) {
+        let commit = news.snapshot.log.commit
+        guard shipped < commit else { return }
+        let commits = news.commits(after: shipped)
+        let keys =
+            if let commits {
+                keys(changedBy: commits)
+            } else {
+                try news.snapshot.keys(
+                    changedAfter: shipped, from: news.end(of: shipped), omitsReceived: true)
+            }
+        let found = divided(keys, news.snapshot)
+        if !found.isEmpty {
+            backlog = Backlog(
+                base: shipped, commit: commit, isAtomic: commits != nil,
+                shards: found.map { ($0.shard, $0.documents[...]) })
+        }
+        shipped = commit
+    }
+
+    /// Appends the next group.
+    private mutating func appendNext(
+        _ backlog: inout Backlog, _ snapshot: DocumentSnapshot, _ queries: QueryEngine,
+        at now: UInt64
+    ) throws(EngineError) {
+        guard let number = backlog.shards.first?.shard else { return }
+        let all = backlog.shards[0].documents
+        var documents = all
+        let payload = try payload(
+            &documents, ofLength: backlog.isAtomic ? .max : limits.written, of: backlog.commit,
+            snapshot, queries, allowsNone: !backlog.isAtomic)
+        if let payload {
+            let part = all[..<documents.startIndex]
+            append(
+                payload, HubMessage.Extent(base: backlog.base, commit: backlog.commit),
+                backlog.isAtomic ? nil : Self.range(part), to: number, at: now)
+        }
+        guard documents.isEmpty else {
+            backlog.shards[0].documents = documents
+            return
+        }
+        backlog.shards.removeFirst()
+        guard payload != nil else { return }
+        backlog.ends.append((number, shards[Int(number)].appender.chain.sequence))
+    }
+
+    private static func range(
+        _ documents: ArraySlice<Changed>
+    ) -> ClosedRange<DocumentAddress>? {
+        guard let first = documents.first, let last = documents.last else { return nil }
+        return first.address...last.address
+    }
+
+    private mutating func append(
+        _ payload: [UInt8], _ extent: HubMessage.Extent,
+        _ addresses: ClosedRange<DocumentAddress>?, to number: UInt16, at now: UInt64
+    ) {
+        let progress = shards[Int(number)].progress
+        let messages = shards[Int(number)].appender.append(
+            payload, extent, addresses, progress, at: now)
+        for message in messages { effects.append(.log(.append(message, to: log))) }
+    }
+
+    /// Adds the appended groups of a backlog to those that are not hub-durable.
+    private mutating func add(_ backlog: Backlog) {
+        rounds.append(HubRound(base: backlog.base, commit: backlog.commit, ends: backlog.ends))
+        guard rounds.count > limits.rounds else { return }
+        var merged: [HubRound] = []
+        for (index, round) in rounds.enumerated() {
+            if index % 2 == 1, let last = merged.popLast() {
+                merged.append(last.merged(with: round))
+            } else {
+                merged.append(round)
+            }
+        }
+        rounds = merged
+    }
+
+    /// Returns the keys of the documents that commits have changed.
+    private func keys(changedBy commits: ArraySlice<News.Commit>) -> [[UInt8]] {
+        var found: Set<DocumentKey> = []
+        for commit in commits where !isReceived(commit) {
+            for change in commit.changes { found.insert(change.key) }
+        }
+        return found.map(\.bytes)
+    }
+
+    /// Appends messages again that are not stored in time; their ids are the same.
+    mutating func repeatUnanswered(at now: UInt64) {
+        for index in shards.indices {
+            for message in shards[index].appender.overdue(at: now, limits) {
+                effects.append(.log(.append(message, to: log)))
+            }
+        }
+    }
+
+    // MARK: Encoding
+
+    /// Divides documents by shard, in the order of the shards and then of their addresses.
+    func divided(
+        _ keys: [[UInt8]], _ snapshot: DocumentSnapshot
+    ) -> [(shard: UInt16, documents: [Changed])] {
+        var found: [UInt16: [Changed]] = [:]
+        for key in keys {
+            guard let address = snapshot.address(of: key) else { continue }
+            found[map.shard(of: address), default: []].append((address, key))
+        }
+        return found.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value.sorted { $0.address < $1.address }) }
+    }
+
+    /// Returns the payload of a group, and removes its documents from the list; nil if the store
+    /// has none of them any more.
+    mutating func payload(
+        _ documents: inout ArraySlice<Changed>, ofLength most: Int, of commit: CommitID,
+        _ snapshot: DocumentSnapshot, _ queries: QueryEngine, allowsNone: Bool
+    ) throws(EngineError) -> [UInt8]? {
+        var names = SentNames()
+        names.update(from: snapshot.names)
+        let known = pausesVersion
+        var group = HubGroupWriter(commit: commit, pauses: unreportedPauses(queries))
+        var isEmpty = true
+        var length = 0
+        do throws(EngineError) {
+            while length < most, let (address, key) = documents.popFirst() {
+                guard let document = try snapshot.document(key), !document.isRemnant else {
+                    continue
+                }
+                let bytes = try onDocument(key) { () throws(Malformed) in
+                    try document.read { (bytes) throws(Malformed) in
+                        try names.encoded(try EncodedDocument(bytes), &group)
+                    }
+                }
+                let unproven = try document.read { (bytes) throws(EngineError) in
+                    try snapshot.unprovenTokens(in: bytes, of: key, queries.documents)
+                }
+                bytes.withUnsafeBytes { group.add(address, $0, unproven: unproven) }
+                length += bytes.count
+                isEmpty = false
+            }
+        } catch {
+            pausesVersion = known
+            throw error
+        }
+        guard !isEmpty || allowsNone else {
+            pausesVersion = known
+            return nil
+        }
+        return group.finish()
+    }
+
+    /// Returns the pauses of sites that the last group did not have.
+    private mutating func unreportedPauses(_ queries: QueryEngine) -> [SitePauses] {
+        guard let (version, all) = queries.documents.pauses(since: pausesVersion) else { return [] }
+        pausesVersion = version
+        return Array(all.sorted { $0.site < $1.site }.prefix(HubLimits.pausedSites))
+    }
+}
+
+extension HubGroupWriter: NameTeacher {
+    mutating func teach(_ name: [UInt8]) -> Bool { number(name) != nil }
+}

@@ -1,0 +1,229 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+package import SheafHubLog
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// The documents that a hub appends to the hub log, and those that it reads from the log.
+///
+/// A machine beside the connections, without effects of its own: what changed in the store becomes
+/// messages, and complete groups of other hubs become batches to write. `Replicator+Hub` passes its
+/// events and performs its effects.
+struct HubFeed {
+    /// An action that the replicator performs after an event.
+    enum Effect {
+        /// Requests something of the log.
+        case log(HubEffect)
+        /// Writes received groups; `finish` gets the outcome.
+        case write([PreparedStep], from: Site)
+        /// Writes the progress in shards; `finish` gets the outcome.
+        case save([(number: UInt16, stored: StoredShard)])
+        /// The pauses of a site, which precede documents.
+        case pauses(SitePauses)
+        /// The log is not what this hub or another one has read.
+        case incident(ShardIncident, shard: UInt16, isOwn: Bool)
+        /// A deviation in the log without consequences.
+        case fault(ShardFault, shard: UInt16)
+        /// This hub cannot read the documents of a group, and reads no later ones of the shard.
+        case unreadableGroup(ShardGroup, String, shard: UInt16)
+        /// More commits may be acknowledged.
+        case advanced
+    }
+
+    /// The number that write jobs and commits of the feed have in place of a connection's.
+    static let connection = UInt64.max
+
+    /// The identity of the log, and this author in it.
+    let log: HubLogID
+    let author: HubAuthor
+    /// The key of this peer.
+    let key: [UInt8]
+    /// The random number that commits of the feed have in place of a connection's.
+    let nonce: UInt64
+    let map: ShardMap
+    let limits: HubFeedLimits
+    var shards: [FedShard]
+    /// The commit up to which the documents of this store are in groups.
+    var shipped: CommitID
+    /// Appended groups that are not hub-durable, in the order of their commits.
+    var rounds: [HubRound] = []
+    /// The other hubs, by author.
+    var hubs: [HubAuthor: OtherHub] = [:]
+    /// When groups that could not be written are written again; nil if there are none.
+    var retry: UInt64?
+    /// Documents to append as soon as there is room; nil if there are none.
+    var backlog: Backlog?
+    /// When documents that could not be read are read again; nil if there are none.
+    var readAgainAt: UInt64?
+    /// The version of the pauses that were last appended.
+    var pausesVersion: DocumentEngine.PausesVersion?
+    /// When this hub began to listen to others.
+    var openedAt: UInt64 = 0
+    /// The time of the last beat, and whether more is stored since.
+    var lastBeat: UInt64 = 0
+    var isBeatDue = true
+    /// Whether this hub leaves: others no longer wait for it.
+    var isDraining = false
+    /// Messages of this author that other hubs lack.
+    var lost: [LostMessages] = []
+    /// The time of the last tick.
+    var lastTick: UInt64 = 0
+    /// Whether a job writes the progress in shards, and the time of the last one.
+    var isSaving = false
+    var lastSave: UInt64 = 0
+    /// The number of connected peers, for other hubs.
+    var clientCount = 0
+    var effects = EffectQueue<Effect>()
+
+    /// Creates a feed that continues at the positions in the store.
+    init(
+        _ configuration: HubFeedConfiguration, from snapshot: DocumentSnapshot,
+        site: Site, key: [UInt8], nonce: UInt64
+    ) throws(EngineError) {
+        log = configuration.log
+        author = HubAuthor(site: site, opening: nonce)
+        (self.nonce, self.key) = (nonce, key)
+        map = configuration.map
+        limits = configuration.limits
+        shards = []
+        var stored = snapshot.log.commit
+        for number in 0..<UInt16(clamping: configuration.map.shardCount) {
+            let known = try snapshot.storedShard(number)
+            let isSame = known?.log == configuration.log
+            // A copy of the store may lack commits that its original had.
+            let commit = isSame ? min(known?.commit ?? 0, snapshot.log.commit) : 0
+            shards.append(
+                FedShard(
+                    number, of: configuration.log, author,
+                    at: isSame ? known?.position ?? .start : .start, storedThrough: commit,
+                    configuration.limits.reader))
+            stored = min(stored, commit)
+        }
+        shipped = stored
+    }
+
+    /// Runs an event.
+    mutating func run(_ event: (inout HubFeed) throws(EngineError) -> Void) throws(EngineError) {
+        try event(&self)
+    }
+
+    /// The local commit up to which all commits are safe in the log.
+    func hubDurable(at now: UInt64) -> CommitID {
+        rounds.first { !isSafe($0, at: now) }?.base ?? backlog?.base ?? shipped
+    }
+
+    /// Whether the store has all that was in the log when this hub began to read it.
+    var hasCaughtUp: Bool { shards.allSatisfy(\.hasCaughtUp) }
+}
+
+/// The documents of some commits, in the groups of one or more shards.
+struct HubRound {
+    /// The commit before the first one, and the last one.
+    let base: CommitID
+    let commit: CommitID
+    /// The last sequence of each group.
+    let ends: [(shard: UInt16, sequence: UInt64)]
+
+    /// Returns a round for the documents of this one and of the next one.
+    func merged(with next: HubRound) -> HubRound {
+        let earlier = ends.filter { end in !next.ends.contains { $0.shard == end.shard } }
+        return HubRound(base: base, commit: next.commit, ends: earlier + next.ends)
+    }
+}
+
+/// Messages of this author that another hub lacks.
+struct LostMessages {
+    let shard: UInt16
+    let ranges: [ClosedRange<UInt64>]
+}
+
+/// Another hub, as its beats show it.
+struct OtherHub {
+    let key: [UInt8]
+    /// When its last beat arrived.
+    var lastBeat: UInt64
+    var isDraining: Bool
+    /// The entries up to which it has read and stored each shard, as last reported.
+    var shards: [UInt16: ShardProgress] = [:]
+    /// The entries that it has stored, in shards where this hub has computed the same digest.
+    var confirmed: [UInt16: UInt64] = [:]
+
+    /// Whether commits wait for it.
+    func isLive(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
+        !isDraining && now < lastBeat + limits.liveNanoseconds
+    }
+
+    /// Compares its digest of a shard, if this hub has read the shard as far.
+    mutating func confirm(_ number: UInt16, _ reader: ShardReader) {
+        guard let progress = shards[number], progress.stored > confirmed[number] ?? 0,
+            reader.digest(at: progress.read) == progress.digest
+        else { return }
+        confirmed[number] = progress.stored
+    }
+}
+
+/// How much a feed keeps in flight, and how long it waits.
+package struct HubFeedLimits: Sendable {
+    /// Number of messages that are appended to a shard and not stored.
+    package var messagesInFlight = 16
+    /// Number of their bytes.
+    package var bytesInFlight = 4 << 20
+    /// Number of document bytes of a job that writes groups, and of a group without a commit.
+    package var written = 4 << 20
+    /// Number of rounds that are not hub-durable; beyond it, they are merged.
+    package var rounds = 4_096
+    /// After this time without a beat, a hub is not live.
+    package var liveNanoseconds: UInt64 = 10_000_000_000
+    /// Time after the opening before this hub may count as the only one.
+    package var listenNanoseconds: UInt64 = 2_000_000_000
+    /// Time between two beats.
+    package var beatNanoseconds: UInt64 = 1_000_000_000
+    /// Least time between two beats, if more is stored.
+    package var fastBeatNanoseconds: UInt64 = 5_000_000
+    /// After this time, a message that is not stored is appended again.
+    package var answerNanoseconds: UInt64 = 3_000_000_000
+    /// After this time, a message that the engine has lost is replaced, and not again before it.
+    package var needNanoseconds: UInt64 = 5_000_000_000
+    /// Time between two requests for the same entries.
+    package var rereadNanoseconds: UInt64 = 1_000_000_000
+    /// Time after which documents that could not be written, or read, are tried again.
+    package var retryNanoseconds: UInt64 = 1_000_000_000
+    /// The limits of the readers of shards.
+    package var reader = ShardReader.Limits()
+    /// Least time between two commits that have only the progress in shards.
+    package var saveNanoseconds: UInt64 = 1_000_000_000
+
+    package init() {}
+}
+
+/// The hub log that a peer shares with others.
+package struct HubFeedConfiguration: Sendable {
+    package let log: HubLogID
+    package let map: ShardMap
+    package var limits = HubFeedLimits()
+
+    package init(log: HubLogID, map: ShardMap) {
+        self.log = log
+        self.map = map
+    }
+}
+
+extension DocumentSnapshot {
+    /// Returns the progress of the store in a shard; nil if it has none.
+    func storedShard(_ number: UInt16) throws(EngineError) -> StoredShard? {
+        let key = StoreKey.storedShard(number).bytes
+        let payload = try onStorage { () throws(StorageError) in
+            try key.span.withUnsafeBytes { (key) throws(StorageError) in
+                try log.payload(of: key).map { Array($0) }
+            }
+        }
+        guard let payload else { return nil }
+        return try onDocument(key) { () throws(Malformed) in
+            try payload.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                try StoredShard(decoding: bytes)
+            }
+        }
+    }
+}

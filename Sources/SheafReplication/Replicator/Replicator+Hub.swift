@@ -1,0 +1,143 @@
+import SheafDocument
+package import SheafEngine
+import SheafHubLog
+import SheafStatements
+package import SheafStorage
+import SheafSync
+
+/// The hub log of a peer that is a hub.
+extension Replicator {
+    /// Begins to share the documents of the store with the hubs of a log.
+    ///
+    /// If it throws, no batch of a client is acknowledged, because none is safe in the log.
+    package func share(_ configuration: HubFeedConfiguration, at now: UInt64) throws(EngineError) {
+        self.now = now
+        isHub = true
+        var feed = try HubFeed(
+            configuration, from: news.snapshot, site: queries.documents.site,
+            key: identity.peerKey, nonce: randomNumber())
+        feed.start(at: now)
+        self.feed = feed
+        performFeed()
+        pump()
+    }
+
+    /// Processes an event of the log.
+    package func receive(_ event: HubEvent, at now: UInt64) {
+        self.now = now
+        let (queries, news) = (queries, news)
+        runFeed { (feed) throws(EngineError) in
+            switch event {
+            case .received(let entries, let shard):
+                feed.receive(entries, of: shard, queries, at: now)
+            case .stored(let id, let entry): feed.stored(id, as: entry, at: now)
+            case .broadcast(let bytes): feed.receive(broadcast: bytes, at: now)
+            }
+            // Stored messages make room for others.
+            try feed.collect(news, queries, at: now)
+        }
+        pump()
+    }
+
+    /// The state of this hub; nil if this peer is not one, or could not begin.
+    package var hubStatus: HubStatus? { feed?.status(at: now) }
+
+    /// Begins or ends to leave the other hubs, which then do not wait for this one.
+    package func drain(_ isDraining: Bool) {
+        feed?.isDraining = isDraining
+        feed?.isBeatDue = true
+    }
+
+    /// Whether the store has all that was in the log when this peer began to read it; true without
+    /// a log.
+    package var hasCaughtUpWithHubs: Bool { feed?.hasCaughtUp ?? !isHub }
+
+    /// The local commit up to which all commits are safe in the log; `.max` without one.
+    package var hubDurable: CommitID { feed?.hubDurable(at: now) ?? (isHub ? 0 : .max) }
+
+    /// Appends the documents of commits that have become durable.
+    func feedPublished() {
+        let (queries, news, now) = (queries, news, now)
+        runFeed { (feed) throws(EngineError) in
+            try feed.collect(news, queries, at: now)
+        }
+    }
+
+    /// Appends again the messages that are not stored, and sends beats.
+    func tickFeed() {
+        guard let deadline = feed?.deadline, deadline <= now else { return }
+        let (queries, news, now) = (queries, news, now)
+        feed?.clientCount = connections.count
+        runFeed { (feed) throws(EngineError) in
+            feed.tick(queries, at: now)
+            try feed.replaceLost(news.snapshot, queries, at: now)
+            try feed.collect(news, queries, at: now)
+        }
+    }
+
+    /// Handles the outcome of a job that wrote groups of other hubs.
+    func handleFeedOutcome(_ outcome: WriteJob.Outcome) {
+        if let error = outcome.error, error != .stopped {
+            queries.log?.write(.error, "cannot write documents of the hub log: \(error)")
+        } else if !outcome.ahead.isEmpty {
+            queries.log?.write(
+                .error,
+                "documents of the hub log wait: their times are too far ahead of this clock, "
+                    + "or the clock of another hub is wrong")
+        }
+        let (queries, now) = (queries, now)
+        runFeed { feed in feed.finish(outcome, queries, at: now) }
+    }
+
+    private func runFeed(_ event: (inout HubFeed) throws(EngineError) -> Void) {
+        guard feed != nil else { return }
+        do throws(EngineError) {
+            try feed?.run(event)
+        } catch {
+            queries.log?.write(.error, "cannot share documents with other hubs: \(error)")
+        }
+        feed?.recordDurable(through: news.snapshot.log.commit)
+        performFeed()
+    }
+
+    private func performFeed() {
+        while let effect = feed?.effects.next() {
+            switch effect {
+            case .log(let effect): emit(.hub(effect))
+            case .write(let steps, let site):
+                emit(
+                    .write(
+                        WriteJob(
+                            connection: HubFeed.connection, steps: steps, peer: site,
+                            writable: nil, stop: evaluationStop)))
+            case .save(let shards):
+                var job = WriteJob(
+                    connection: HubFeed.connection, steps: [], peer: queries.documents.site,
+                    writable: nil, stop: evaluationStop)
+                job.storedShards = shards
+                emit(.write(job))
+            case .pauses(let pauses): _ = queries.documents.addPauses(pauses)
+            case .advanced:
+                for connection in orderedConnections where !connection.receiver.written.isEmpty {
+                    connection.isChanged = true
+                }
+            case .incident(let incident, let shard, let isOwn):
+                queries.log?.write(
+                    .error,
+                    "the hub log contradicts what \(isOwn ? "this" : "another") hub has read: "
+                        + "\(incident)", ["shard": "\(shard)"])
+            case .fault(let fault, let shard):
+                queries.log?.write(.debug, "in the hub log: \(fault)", ["shard": "\(shard)"])
+            case .unreadableGroup(let group, let reason, let shard):
+                queries.log?.write(
+                    .error,
+                    "this version cannot read documents in the hub log, and reads no later ones: "
+                        + "\(reason)",
+                    [
+                        "author": group.author.site.text,
+                        "entry": "\(group.parts.first?.entry ?? 0)", "shard": "\(shard)",
+                    ])
+            }
+        }
+    }
+}
