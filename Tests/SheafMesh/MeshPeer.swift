@@ -25,6 +25,7 @@ final class MeshPeer {
     var subscriptions: [String] = []
     /// The newest commit in the log; `durableCommit` is the newest one that a flush made durable.
     private var appendedCommit: UInt64 = 0
+    var newestCommit: UInt64 { appendedCommit }
     private(set) var durableCommit: UInt64 = 0
     /// Whether a flush is scheduled.
     var isFlushing = false

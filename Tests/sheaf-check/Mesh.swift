@@ -12,6 +12,7 @@ extension Verb {
                 name: "--files", summary: "share attachments in each mesh, not in every fourth"),
             CheckOption(
                 name: "--watch", value: .text("DOCUMENT"), summary: "print a document's history"),
+            .number("--hubs", "N", "simulate N hubs of one log, and their clients"),
             .number("--paired", "N", "compare frames with and without hidden documents"),
             CheckOption(name: "--attack", summary: "send random requests about hidden data"),
             .number("--minutes", "M", "attack for at least M minutes"),
@@ -41,6 +42,12 @@ private enum Mesh {
         }
         guard arguments.operands.isEmpty else { throw UsageError("only --flood takes a directory") }
         printLine("sheaf-check mesh, seed \(arguments.seed)")
+        let hubs = arguments.count("--hubs")
+        if hubs > 0 {
+            return HubModes.run(
+                hubs, simulations: arguments.count("--meshes"), hours: arguments.count("--hours"),
+                from: arguments.seed)
+        }
         let simulations = arguments.count("--paired")
         if simulations > 0 { return PairedModes.run(simulations, from: arguments.seed) }
         if arguments.has("--attack") {

@@ -18,6 +18,15 @@ import Testing
         }
     }
 
+    @Test func `hubs that are killed lose nothing acknowledged, and agree with all clients`() throws
+    {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("hubs, seed \(seed)")
+        for number in 0..<4 {
+            try HubSimulation(seed: seed + UInt64(number), hubs: 1 + number).run()
+        }
+    }
+
     /// Runs a few random inputs; the fuzzer runs more (`Tests/Fuzzing/run --sessions`).
     @Test func `a peer handles any input, or closes the connection with a reason`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
