@@ -67,6 +67,11 @@ public final class MemoryNetwork: Sendable {
         for other in others { open(key, other) }
     }
 
+    /// Opens no more connections of a member.
+    fileprivate func close(_ key: PeerKey) {
+        state.withLock { $0.members[key] = nil }
+    }
+
     fileprivate func remove(_ key: PeerKey) {
         let wires = state.withLock { state in
             state.members[key] = nil
@@ -119,6 +124,10 @@ private final class MemoryTransport: PeerTransport {
 
     func stop() {
         network.remove(key)
+    }
+
+    func stopAccepting() {
+        network.close(key)
     }
 }
 

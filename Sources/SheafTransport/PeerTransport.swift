@@ -9,6 +9,8 @@ public protocol PeerTransport: Sendable {
     func start(_ host: any PeerTransportHost) throws
     /// Ends all connections; no call to the host begins after it returns.
     func stop()
+    /// Accepts no more connections until the next start; those that are open remain.
+    func stopAccepting()
     /// Turns discovery on or off; it is off until the first call.
     func setDiscovery(_ discovery: PeerDiscovery)
     /// Where other machines can connect to this peer; empty unless discovery is on.
@@ -23,6 +25,8 @@ public protocol PeerTransport: Sendable {
 }
 
 extension PeerTransport {
+    /// Does nothing: the transport accepts no connections.
+    public func stopAccepting() {}
     /// Does nothing: the transport finds no peers by itself.
     public func setDiscovery(_ discovery: PeerDiscovery) {}
     /// None.

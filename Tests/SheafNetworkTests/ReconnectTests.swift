@@ -54,6 +54,20 @@ struct ReconnectTests {
         #expect(client.host.state.withLock { $0.reached } == [address])
     }
 
+    @Test func `a transport that accepts no more connections keeps those that are open`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        let connection = try #require(client.host.connection())
+        let accepted = try #require(server.host.connection())
+        server.transport.stopAccepting()
+        let late = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        let isRefused = late.host.wait { !$0.unreachable.isEmpty }
+        #expect(isRefused)
+        connection.connection.send([1])
+        let came = accepted.wait { $0.received == [1] }
+        #expect(came && late.host.state.withLock { $0.reached.isEmpty })
+    }
+
     /// The server reads slowly.
     ///
     /// A new connection accepted before the old one is drained would replace it and lose the rest.

@@ -79,6 +79,14 @@ public final class PeerSync: Sendable {
         registry.recordSyncing(false)
     }
 
+    /// Accepts no more connections, and looks for no more peers; open connections remain.
+    ///
+    /// A server that stops does so first. `stop()` and `start()` accept connections again.
+    public func stopAccepting() {
+        discovery = .off
+        for transport in transports { transport.stopAccepting() }
+    }
+
     /// Where the transports look for peers.
     var discovery: PeerDiscovery {
         get { state.withLock(\.discovery) }

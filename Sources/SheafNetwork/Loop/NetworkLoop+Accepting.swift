@@ -18,6 +18,15 @@ extension NetworkLoop {
         }
     }
 
+    /// Closes the listening sockets, and the incoming connections that have not proven a key.
+    func stopAccepting() {
+        for listener in listeners { poller.remove(listener.number) }
+        listeners = []
+        for channel in Array(channels.values) where channel.isUnknown {
+            end(channel, NetworkError(.stopped, "the transport accepts no more connections"))
+        }
+    }
+
     private func acceptSocket(_ socket: Socket, _ address: SocketAddress) {
         let name = address.description
         do throws(NetworkError) {

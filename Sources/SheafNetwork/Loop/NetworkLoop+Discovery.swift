@@ -19,7 +19,7 @@ extension NetworkLoop {
             guard self.discovery == nil, !setup.credentials.identity.isOnlyLocal else { return }
             self.discovery = LocalDiscovery(
                 DiscoveryKey(setup.credentials), setup.credentials.publicKey,
-                setup.listeners.compactMap(\.ownAddress), now: now, random: setup.random)
+                listeners.compactMap(\.ownAddress), now: now, random: setup.random)
             propose(proposals)
         }
     }

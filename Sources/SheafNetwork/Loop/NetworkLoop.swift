@@ -29,6 +29,23 @@ final class NetworkLoop {
         }
     }
 
+    /// Listening sockets, which close when the loop that took them releases them.
+    final class Listeners: Sendable {
+        private let sockets: Mutex<[Socket]>
+
+        init(_ sockets: [Socket]) {
+            self.sockets = Mutex(sockets)
+        }
+
+        /// Removes and returns the sockets.
+        func take() -> [Socket] {
+            sockets.withLock { sockets in
+                defer { sockets = [] }
+                return sockets
+            }
+        }
+    }
+
     /// The values passed to the thread that runs the loop.
     struct Setup: Sendable {
         let credentials: Credentials
@@ -36,7 +53,7 @@ final class NetworkLoop {
         let clock: Clock
         let random: @Sendable () -> UInt64
         let tls: TLSContext
-        let listeners: [Socket]
+        let listeners: Listeners
         let peers: [NetworkAddress]
         let discovery: PeerDiscovery
         let proposals: [PeerKey: [PeerAddress]]
@@ -79,7 +96,9 @@ final class NetworkLoop {
     var newStates: [UInt64: ConnectionStates.Entry?] = [:]
     /// The time until which no connection is accepted, after the process ran out of descriptors.
     var pauseNanoseconds: UInt64?
-    private let poller: Poller
+    /// The listening sockets; none after `stopAccepting`.
+    var listeners: [Socket]
+    let poller: Poller
     /// The read buffer of all channels, for one TLS record.
     let incoming = UnsafeMutableRawBufferPointer.allocate(
         byteCount: TLSSession.recordLength, alignment: 16)
@@ -104,6 +123,7 @@ final class NetworkLoop {
         failureReports = reports
         proposals = setup.proposals
         learnedPeers = LearnedPeers(setup.limits)
+        listeners = setup.listeners.take()
     }
 
     deinit {
@@ -117,7 +137,7 @@ final class NetworkLoop {
     /// Runs until the transport is stopped.
     func run() {
         blockPipeSignal()
-        for listener in setup.listeners {
+        for listener in listeners {
             guard let address = listener.ownAddress else { continue }
             post { $0.report(.listening(address: address.description)) }
         }
@@ -170,6 +190,7 @@ final class NetworkLoop {
         case .discover(let discovery): setDiscovery(discovery)
         case .propose(let peers): propose(peers)
         case .clockAdvanced: break
+        case .stopAccepting: stopAccepting()
         case .stop: isStopping = true
         }
     }
@@ -223,7 +244,7 @@ final class NetworkLoop {
     private func prepareOthers() throws(NetworkError) {
         try poller.set(
             share.mailbox.readEnd, token: Self.mailboxToken, reading: true, writing: false)
-        for (index, listener) in setup.listeners.enumerated() {
+        for (index, listener) in listeners.enumerated() {
             try poller.set(
                 listener.number, token: Self.listenerToken + UInt64(index),
                 reading: pauseNanoseconds == nil, writing: false)
@@ -251,12 +272,12 @@ final class NetworkLoop {
 
     private func serveReady() {
         var rest = unfinished
-        var listeners: [Socket] = []
+        var ready: [Socket] = []
         for event in poller.events {
             switch event.token {
             case Self.mailboxToken: share.mailbox.answerKnocks()
             case Self.listenerToken...:
-                listeners.append(setup.listeners[Int(event.token - Self.listenerToken)])
+                ready.append(listeners[Int(event.token - Self.listenerToken)])
             default:
                 rest[event.token] = nil
                 guard let channel = channels[event.token] else { continue }
@@ -268,7 +289,7 @@ final class NetworkLoop {
         }
         discovery?.read(poller, into: incoming, now: now)
         // Existing connections are served before new ones are accepted.
-        for listener in listeners { accept(listener) }
+        for listener in ready { accept(listener) }
     }
 
     private func endAll() {

@@ -61,7 +61,8 @@ public final class TCPTransport: PeerTransport {
             let share = try NetworkLoop.Share()
             let setup = NetworkLoop.Setup(
                 credentials: credentials, limits: configuration.limits, clock: clock,
-                random: random, tls: tls, listeners: try listening.map { try listener(at: $0) },
+                random: random, tls: tls,
+                listeners: NetworkLoop.Listeners(try listening.map { try listener(at: $0) }),
                 peers: state.peers, discovery: state.discovery,
                 proposals: state.proposals)
             do throws(ThreadRefused) {
@@ -91,6 +92,13 @@ public final class TCPTransport: PeerTransport {
         thread.join()
         state.withLock { $0.phase = .idle }
         state.broadcast()
+    }
+
+    /// Closes the listening sockets, until the next start; open connections remain.
+    ///
+    /// Connections that have not proven a key yet are closed.
+    public func stopAccepting() {
+        state.withLock { post(.stopAccepting, $0) }
     }
 
     /// Turns discovery on the local network on or off.

@@ -14,6 +14,8 @@ final class Mailbox: Sendable {
     enum Message: Sendable {
         /// Bytes were queued on a connection, or its close was requested.
         case flush(connection: UInt64)
+        /// Accepts no more connections.
+        case stopAccepting
         /// The host begins or stops the reading from a connection.
         case read(connection: UInt64)
         case add(NetworkAddress)
