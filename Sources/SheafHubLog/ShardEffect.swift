@@ -36,6 +36,30 @@ package enum ShardFault: Equatable, Sendable {
     case staleEngine(after: UInt64)
 }
 
+extension ShardFault {
+    /// The name of the row of table 4, in lower case with underscores.
+    package var name: String {
+        switch self {
+        case .repetition: "repetition"
+        case .repeatedEntry: "repeated_entry"
+        case .fork: "fork"
+        case .otherDigest: "other_digest"
+        case .early: "early"
+        case .lostMessages: "lost_messages"
+        case .gap: "gap"
+        case .lostEntries: "lost_entries"
+        case .lateEntry: "late_entry"
+        case .truncation: "truncation"
+        case .damage: "damage"
+        case .newerVersion: "newer_version"
+        case .unfinishedGroup: "unfinished_group"
+        case .unstoredMessages: "unstored_messages"
+        case .malformedGroup: "malformed_group"
+        case .staleEngine: "stale_engine"
+        }
+    }
+}
+
 /// A complete group, in the messages of which its documents are encoded.
 package struct ShardGroup: Equatable, Sendable {
     /// A message of a group.

@@ -40,6 +40,7 @@ public final class Peer: Sendable {
         let presences = PresenceRegistry(identity)
         var limits = ReplicatorLimits()
         limits.receivedAttachments = max(0, configuration.attachmentQuota)
+        if configuration.hubLog != nil { limits.inMemory = Self.hubInMemory }
         let unreachable = UnreachableAddresses(store.queries)
         loop = PeerLoop(
             store, registry, fetches, presences, unreachable, limits, configuration.transports,
@@ -52,6 +53,9 @@ public final class Peer: Sendable {
         sync.registerRows(in: store.queries)
         try loop.start(identity)
     }
+
+    /// Number of bytes of unwritten batches that a hub keeps in memory for each of many clients.
+    private static let hubInMemory = 256 << 10
 
     /// Opens the store in the directory at `path`, or creates one if there is none.
     ///

@@ -84,11 +84,8 @@ final class PeerLoop: Sendable {
     let proposed = Mutex<[[UInt8]: [PeerRecord.Address]]>([:])
     private let thread = Mutex<Thread?>(nil)
     private let limits: ReplicatorLimits
-<<<<<<< HEAD
-    private let receiveLimit: ReceiveLimit
-=======
     private let hubLog: SharedHubLog?
->>>>>>> 7bc2b535 (Share documents with other hubs by a log)
+    private let receiveLimit: ReceiveLimit
     private let evaluationStop = EvaluationStop()
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let maximumServed = 64
@@ -179,11 +176,8 @@ final class PeerLoop: Sendable {
             store.queries, identity, attachments: store.attachments, limits: limits,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: OpenConnection] = [:]
-<<<<<<< HEAD
+        hubLog?.begin(replicator, store.queries.log)
         var outdated = Outdated()
-=======
-        beginSharing(replicator)
->>>>>>> 7bc2b535 (Share documents with other hubs by a log)
         while true {
             let work = inbox.wait(until: replicator.deadline, while: \.isEmpty) { inbox in
                 defer {
@@ -214,18 +208,6 @@ final class PeerLoop: Sendable {
         }
         for event in late { refuse(event) }
         _ = store.queries.documents.setPeerFeedRecording(false)
-    }
-
-    /// Begins to share the documents of the store with the hubs of the log.
-    private func beginSharing(_ replicator: Replicator) {
-        guard let hubLog else { return }
-        do throws(EngineError) {
-            try replicator.share(
-                hubLog.configuration, at: Clock.system.monotonicNanoseconds())
-        } catch {
-            store.queries.log?.write(
-                .error, "this hub acknowledges no documents: its progress cannot be read: \(error)")
-        }
     }
 
     private func handle(

@@ -1,6 +1,8 @@
 import SheafEngine
 package import SheafHubLog
 package import SheafReplication
+import SheafStatements
+import SheafSystem
 
 /// The hub log that a peer shares with other hubs.
 package struct SharedHubLog: Sendable {
@@ -10,6 +12,16 @@ package struct SharedHubLog: Sendable {
     package init(_ log: any HubLog, _ configuration: HubFeedConfiguration) {
         self.log = log
         self.configuration = configuration
+    }
+
+    /// Begins to share the documents of the store with the hubs of the log.
+    func begin(_ replicator: Replicator, _ storeLog: StoreLog?) {
+        do throws(EngineError) {
+            try replicator.share(configuration, at: Clock.system.monotonicNanoseconds())
+        } catch {
+            storeLog?.write(
+                .error, "this hub acknowledges no documents: its progress cannot be read: \(error)")
+        }
     }
 }
 

@@ -170,7 +170,9 @@ extension HubFeed {
     ) -> [(shard: UInt16, documents: [Changed])] {
         var found: [UInt16: [Changed]] = [:]
         for key in keys {
-            guard let address = snapshot.address(of: key) else { continue }
+            guard let address = snapshot.address(of: key),
+                scopes.allows(address.collection, toServer: true)
+            else { continue }
             found[map.shard(of: address), default: []].append((address, key))
         }
         return found.sorted { $0.key < $1.key }

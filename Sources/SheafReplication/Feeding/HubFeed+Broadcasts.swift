@@ -102,8 +102,8 @@ extension HubFeed {
     private mutating func sendBeat(at now: UInt64, _ milliseconds: UInt64) {
         (lastBeat, isBeatDue) = (now, false)
         let beat = HubBroadcast.Beat(
-            isDraining: isDraining, isReady: isReady,
-            versions: HubMessage.version...HubMessage.version, wallMilliseconds: milliseconds,
+            isDraining: isDraining, isReady: isReady && servesClients,
+            versions: versions, wallMilliseconds: milliseconds,
             clientCount: UInt64(clientCount), addresses: [],
             shards: shards.map { HubBroadcast.ReadShard(shard: $0.number, progress: $0.progress) })
         broadcast(.beat(beat))

@@ -3,6 +3,7 @@ import SheafDocument
 import SheafEngine
 package import SheafHubLog
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSync
 
@@ -44,6 +45,10 @@ struct HubFeed {
     let nonce: UInt64
     let map: ShardMap
     let limits: HubFeedLimits
+    /// The collections that are not shared with servers are not appended.
+    private(set) var scopes: SyncScopes
+    /// The versions of messages that the program reads.
+    let versions: ClosedRange<UInt8>
     var shards: [FedShard]
     /// The commit up to which the documents of this store are in groups.
     var shipped: CommitID
@@ -66,6 +71,10 @@ struct HubFeed {
     var isBeatDue = true
     /// Whether this hub leaves: others no longer wait for it.
     var isDraining = false
+    /// Whether clients should use this hub, as far as the program that runs it knows.
+    var servesClients = true
+    /// Number of deviations of the log, by the row of table 4 that they match.
+    var faults: [String: UInt64] = [:]
     /// Messages of this author that other hubs lack.
     var lost: [LostMessages] = []
     /// The time of the last tick.
@@ -80,13 +89,14 @@ struct HubFeed {
     /// Creates a feed that continues at the positions in the store.
     init(
         _ configuration: HubFeedConfiguration, from snapshot: DocumentSnapshot,
-        site: Site, key: [UInt8], nonce: UInt64
+        _ scopes: SyncScopes, site: Site, key: [UInt8], nonce: UInt64
     ) throws(EngineError) {
+        self.scopes = scopes
         log = configuration.log
         author = HubAuthor(site: site, opening: nonce)
         (self.nonce, self.key) = (nonce, key)
         map = configuration.map
-        limits = configuration.limits
+        (limits, versions) = (configuration.limits, configuration.versions)
         shards = []
         var stored = snapshot.log.commit
         for number in 0..<UInt16(clamping: configuration.map.shardCount) {
@@ -112,6 +122,15 @@ struct HubFeed {
     /// The local commit up to which all commits are safe in the log.
     func hubDurable(at now: UInt64) -> CommitID {
         rounds.first { !isSafe($0, at: now) }?.base ?? backlog?.base ?? shipped
+    }
+
+    /// Applies changed sharing scopes.
+    mutating func apply(_ new: SyncScopes) {
+        let isWider = new.isWider(than: scopes)
+        scopes = new
+        guard isWider else { return }
+        // The commits before may have documents that are shared only now.
+        (shipped, backlog) = (0, nil)
     }
 
     /// Whether the store has all that was in the log when this hub began to read it.
@@ -203,6 +222,8 @@ package struct HubFeedConfiguration: Sendable {
     package let log: HubLogID
     package let map: ShardMap
     package var limits = HubFeedLimits()
+    /// The versions of messages that the program reads, for other hubs.
+    package var versions = HubMessage.version...HubMessage.version
 
     package init(log: HubLogID, map: ShardMap) {
         self.log = log

@@ -48,7 +48,7 @@ struct ShardAppender {
     private(set) var chain: HubMessageChain
     /// Messages from the first one on that is not stored, in the order of their sequences.
     private(set) var pending: [Pending] = []
-    private var pendingLength = 0
+    private(set) var pendingLength = 0
     /// The groups and marks that were appended last.
     private(set) var sent: [Sent] = []
     /// The last sequences of stored groups, and the highest entries up to these.

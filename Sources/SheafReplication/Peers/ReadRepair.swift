@@ -56,10 +56,10 @@ struct ReadRepairTable {
         self.most = most
     }
 
-    /// Returns the documents whose newer states a peer has not acknowledged.
     /// Whether more documents are kept than the maximum.
     var isOverfull: Bool { count > most }
 
+    /// Returns the documents whose newer states a peer has not acknowledged.
     package func documents(for key: [UInt8]) -> Set<DocumentAddress> {
         entries[key]?.repairs.documents ?? []
     }

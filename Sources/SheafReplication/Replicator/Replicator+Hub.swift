@@ -14,7 +14,7 @@ extension Replicator {
         self.now = now
         isHub = true
         var feed = try HubFeed(
-            configuration, from: news.snapshot, site: queries.documents.site,
+            configuration, from: news.snapshot, scopes, site: queries.documents.site,
             key: identity.peerKey, nonce: randomNumber())
         feed.start(at: now)
         self.feed = feed
@@ -127,6 +127,7 @@ extension Replicator {
                     "the hub log contradicts what \(isOwn ? "this" : "another") hub has read: "
                         + "\(incident)", ["shard": "\(shard)"])
             case .fault(let fault, let shard):
+                feed?.faults[fault.name, default: 0] += 1
                 queries.log?.write(.debug, "in the hub log: \(fault)", ["shard": "\(shard)"])
             case .unreadableGroup(let group, let reason, let shard):
                 queries.log?.write(

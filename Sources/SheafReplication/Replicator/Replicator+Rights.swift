@@ -77,6 +77,7 @@ extension Replicator {
         let old = scopes
         (scopes, subscriptions.known) = (new, nil)
         for connection in orderedConnections { connection.access.scopes = new }
+        feed?.apply(new)
         transfer.change(new)
         checkTransfers()
         transfer.reviewAll()

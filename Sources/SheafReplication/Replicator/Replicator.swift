@@ -211,31 +211,13 @@ package final class Replicator {
     package var deadline: UInt64? {
         refreshTable()
         if table.unfinishedCount > 0 || transfer.isCheckingProofs { return now }
-        let others = [transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline]
+        let others = [
+            transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline, feed?.deadline,
+        ]
         return others.reduce(table.deadline) { first, other in
             guard let first, let other else { return first ?? other }
             return min(first, other)
         }
-<<<<<<< HEAD
-=======
-        let deadlines = connections.values.compactMap { connection in
-            [
-                // Announcements do not time out during a write: the job may contain their
-                // documents.
-                connection.session.deadline,
-                connection.receiver.isWriting ? nil : connection.receiver.announced.deadline,
-                connection.receiver.delayedSubscription?.turn,
-                connection.delayed?.turn, connection.sender?.echoDue,
-            ].compactMap { $0 }.min()
-        }
-        return
-            (deadlines
-            + [
-                transferDeadline, mesh.deadline, quarantineDeadline, windowDeadline, feed?.deadline,
-            ]
-            .compactMap { $0 })
-            .min()
->>>>>>> 7bc2b535 (Share documents with other hubs by a log)
     }
 
     /// Processes commits that have become visible to readers.
@@ -252,17 +234,11 @@ package final class Replicator {
         requestEvicted()
         requestNewCollections()
         collectChangesForLimitedPeers()
-<<<<<<< HEAD
         scheduleSending()
-        pump()
-        news.discard(before: table.behind.members.compactMap { $0.sender?.sent }.min())
-=======
-        for connection in orderedConnections { scheduleSending(connection) }
         feedPublished()
         pump()
-        let sent = connections.values.compactMap { $0.sender?.sent }.min()
+        let sent = table.behind.members.compactMap { $0.sender?.sent }.min()
         news.discard(before: [sent, feed?.shipped].compactMap { $0 }.min())
->>>>>>> 7bc2b535 (Share documents with other hubs by a log)
         checkTransfers()
         pump()
     }

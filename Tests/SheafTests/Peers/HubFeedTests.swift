@@ -51,6 +51,34 @@ import Testing
         #expect(log.count == after)
     }
 
+    @Test func `collections that are not shared with servers are appended once they are`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try scene(log)
+        try scene.execute(
+            0,
+            """
+            ALTER SYSTEM SET user_collection_sync_scopes =
+                {'drafts': 'LocalPeerOnly', 'notes': 'SmallPeersOnly'}
+            """)
+        try scene.run(seconds: 2)
+        let before = log.count
+        for collection in ["drafts", "notes"] {
+            try scene.execute(
+                0, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': 'a'})"))
+        }
+        try scene.run(seconds: 5)
+        #expect(log.count == before)
+        #expect(try scene.rows(1, "SELECT * FROM drafts") == [])
+        try scene.execute(
+            0, "ALTER SYSTEM SET user_collection_sync_scopes = {'notes': 'SmallPeersOnly'}")
+        try scene.run(seconds: 5)
+        #expect(try scene.rows(1, "SELECT * FROM drafts") == ["{\"_id\":\"a\"}"])
+        #expect(try scene.rows(1, "SELECT * FROM notes") == [])
+        try insert(scene, 2, "b")
+        try scene.run(seconds: 5)
+        #expect(scene.nodes[2].synced(with: scene.nodes[0]) == scene.nodes[2].newestCommit)
+    }
+
     @Test func `a batch is acknowledged only once the log has stored it`() throws {
         let log = LogDouble(seed: 1)
         let scene = try scene(log)

@@ -1,0 +1,37 @@
+package import SheafDocument
+package import SheafHubLog
+package import SheafStorage
+
+/// How far a hub has read and written its log, at one moment.
+package struct HubProgress: Sendable {
+    /// The same for one shard.
+    package struct Shard: Sendable {
+        package let number: UInt16
+        package let progress: ShardProgress
+        /// Whether the hub has read a mark that it appended after it began to read.
+        package let hasCaughtUp: Bool
+        /// Whether the store cannot read documents that a newer version has written.
+        package let isBlocked: Bool
+        /// Messages that are appended and not stored, and their bytes.
+        package let unstoredMessages: Int
+        package let unstoredLength: Int
+        /// Groups of other hubs that are read and not written.
+        package let unwrittenGroups: Int
+        /// The contradictions that have not ended.
+        package let incidents: [ShardIncident]
+        /// The version of a message at which this hub stopped reading.
+        package let newerVersion: UInt8?
+    }
+
+    package let log: HubLogID
+    package let author: HubAuthor
+    package let shards: [Shard]
+    /// The newest durable commit, and the one up to which all commits are safe in the log.
+    package let commit: CommitID
+    package let hubDurable: CommitID
+    package let clientCount: Int
+    /// Received batches that are not acknowledged.
+    package let unacknowledgedCount: Int
+    /// Number of deviations of the log, by the row of table 4 that they match.
+    package let faults: [String: UInt64]
+}
