@@ -51,6 +51,9 @@ let package = Package(
         .library(name: "Sheaf", targets: ["Sheaf"]),
         .library(name: "SheafNetwork", targets: ["SheafNetwork"]),
         .library(name: "SheafInspector", targets: ["SheafInspector"]),
+        .library(name: "SheafHub", targets: ["SheafHub"]),
+        .library(name: "SheafHubNATS", targets: ["SheafHubNATS"]),
+        .library(name: "SheafHubPostgreSQL", targets: ["SheafHubPostgreSQL"]),
         .library(name: "DittoNames", targets: ["DittoNames"]),
     ],
     traits: [
@@ -142,8 +145,8 @@ let package = Package(
         // Floor 5: the replicator over the sessions of SheafSync.
         .module(
             "SheafReplication", on: "SheafAttachments", "SheafBytes", "SheafDocument",
-            "SheafEngine", "SheafHubLog", "SheafQuery", "SheafStatements", "SheafStorage", "SheafSync",
-            "SheafSystem", "SheafTransport"),
+            "SheafEngine", "SheafHubLog", "SheafQuery", "SheafStatements", "SheafStorage",
+            "SheafSync", "SheafSystem", "SheafTransport"),
 
         // Floor 5: the public face of a store: transactions, results, observers, differences.
         .module(
@@ -153,8 +156,8 @@ let package = Package(
         // Floor 6: the public face of a peer, and all that users of Sheaf import.
         .module(
             "Sheaf", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
-            "SheafHubLog", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
-            "SheafSync", "SheafSystem", "SheafTransport"),
+            "SheafHubLog", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage",
+            "SheafStore", "SheafSync", "SheafSystem", "SheafTransport"),
 
         // Floor 5: peers over TCP.
         .module(
@@ -186,12 +189,19 @@ let package = Package(
             ],
             resources: [.embedInCode("Page")]),
 
-        // Floor 8: the tool.
+        // Floor 8: hubs, which serve a database together.
+        .module(
+            "SheafHub", on: "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafHubLog",
+            "SheafInspector", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
+            "SheafSync", "SheafSystem", "SheafTransport"),
+
+        // Floor 9: the tool.
         .executableTarget(
             name: "SheafTool",
             dependencies: [
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafCompletion", "SheafDocument",
-                "SheafEngine", "SheafInspector", "SheafLineEditor", "SheafNetwork", "SheafQuery",
+                "SheafEngine", "SheafHub", "SheafHubLog", "SheafHubNATS", "SheafHubPostgreSQL",
+                "SheafInspector", "SheafLineEditor", "SheafNetwork", "SheafQuery",
                 "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
                 "SheafStore", "SheafSystem", "SheafTransfer",
             ]),
@@ -242,7 +252,8 @@ let package = Package(
         .forTests(
             "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
             "SheafHubLog", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage",
-            "SheafSync", "SheafSystem", "SheafTestSupport", "SheafTransport"),
+            "SheafSync",
+            "SheafSystem", "SheafTestSupport", "SheafTransport"),
         .program(
             "sheaf-check", on: "Sheaf", "SheafConformance", "SheafDocumentSimulations",
             "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQueryModel",
@@ -259,7 +270,8 @@ let package = Package(
         .tests(
             "SheafTests", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance",
             "SheafDocument", "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine",
-            "SheafHubLog", "SheafIsolation", "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReference",
+            "SheafHubLog", "SheafIsolation", "SheafMesh", "SheafQuery", "SheafQueryModel",
+            "SheafReference",
             "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
             "SheafTestSupport", "sheaf-check", exclude: ["Plans"]),
         .tests(
@@ -272,6 +284,11 @@ let package = Package(
             "SheafTransferTests", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
             "SheafEngine", "SheafQuery", "SheafStatements", "SheafStorage", "SheafSystem",
             "SheafTestSupport", "SheafTransfer"),
+        .tests(
+            "SheafHubTests", on: "Sheaf", "SheafBytes", "SheafDocument", "SheafHub",
+            "SheafHubEngine", "SheafHubLog", "SheafInspector", "SheafReplication",
+            "SheafStatements", "SheafStorage", "SheafStore", "SheafSync", "SheafSystem",
+            "SheafTestSupport", "SheafTransport"),
         .tests(
             "SheafInspectorTests", on: "Sheaf", "SheafDocument", "SheafInspector",
             "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTestSupport",

@@ -154,7 +154,8 @@ extension HubLogError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unsupported(let trait):
-            "this program was built without the package trait \(trait), which the hub log needs"
+            "this program was built without the package trait \(trait), which the hub log needs; "
+                + "build it with --traits \(trait)"
         case .disconnected(let reason): "no connection to the hub log: \(reason)"
         case .timeout(let request): "the hub log did not respond to: \(request)"
         case .full(let reason): "the hub log stores nothing: \(reason)"

@@ -9,8 +9,9 @@ package final class RegisteredCollections: Sendable {
 
     /// The rows by name; collections are empty until they are registered.
     private let collections = Mutex<[String: Rows]>([
-        "data_sync_info": { [] }, "health": { [] }, "observers": { [] }, "presence": { [] },
-        "refused_writes": { [] }, "subscriptions": { [] }, "transports_info": { [] },
+        "data_sync_info": { [] }, "health": { [] }, "hub": { [] }, "observers": { [] },
+        "presence": { [] }, "refused_writes": { [] }, "subscriptions": { [] },
+        "transports_info": { [] },
     ])
 
     package init() {}

@@ -1,24 +1,31 @@
 import SheafDocument
+import SheafEngine
 import SheafStatements
-import SheafStore
+import SheafStorage
+package import SheafStore
 
 /// The answer of `GET /metrics`: numbers as text for Prometheus, version 0.0.4.
-enum MetricsAnswer {
-    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+package enum MetricsAnswer {
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// Returns the metrics of the store.
     nonisolated(nonsending) static func text(_ subject: InspectedStore) async throws -> String {
         try subject.refresh()
+        return try await text(of: subject.store)
+    }
+
+    /// Returns the metrics of a store whose commits are those of this process.
+    package nonisolated(nonsending) static func text(of store: Store) async throws -> String {
         var lines: [String] = []
-        for collection in ["metrics", "health"] {
-            guard subject.store.queries.parameters.collections.names.contains(collection) else {
+        for collection in ["metrics", "health", "hub"] {
+            guard store.queries.parameters.collections.names.contains(collection) else {
                 continue
             }
-            let result = try await subject.store.execute(
+            let result = try await store.execute(
                 DQL(verbatim: "SELECT name, value FROM system:\(collection)"))
             for item in result.items { lines += try Self.lines(try item.value) }
         }
-        lines += Self.metric("commit", "\(subject.commit)")
+        lines += Self.metric("commit", "\(store.queries.snapshot().log.commit)")
         return lines.map { $0 + "\n" }.joined()
     }
 

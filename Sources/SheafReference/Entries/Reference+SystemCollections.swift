@@ -142,6 +142,17 @@ extension Reference {
                     ["{\"value\":1}"])
             ]),
         ReferenceEntry(
+            .collection, "system:hub",
+            summary: """
+                Numbers about the hub in this process: `name` and `value`, such as `hub_ready`, \
+                `hub_durable_lag_ms`, `hub_unstored_bytes` and `hub_incidents`.
+                """,
+            details: ["It is empty in stores that are not those of a hub."],
+            examples: [
+                ReferenceExample(
+                    "SELECT value FROM system:hub WHERE name = 'hub_ready'", ["no rows"])
+            ]),
+        ReferenceEntry(
             .collection, "system:presence",
             summary: """
                 The peers that are reachable: `peer`, `name`, `site`, `distance`, `connections` and \

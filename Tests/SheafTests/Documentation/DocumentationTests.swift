@@ -8,6 +8,7 @@ struct DocumentationTests {
     private static let catalogs = [
         "Sources/Sheaf/Sheaf.docc", "Sources/SheafNetwork/SheafNetwork.docc",
         "Sources/DittoNames/DittoNames.docc", "Sources/SheafInspector/SheafInspector.docc",
+        "Sources/SheafHub/SheafHub.docc",
     ]
 
     /// The pages of all catalogs.
@@ -23,6 +24,7 @@ struct DocumentationTests {
         "Tests/SheafTests/Documentation/TaskExampleTests.swift",
         "Tests/SheafTests/Documentation/TypedCallExampleTests.swift",
         "Tests/DittoNamesTests/DocumentedNamesTests.swift",
+        "Tests/SheafHubTests/DocumentedHubTests.swift",
         "Tests/SheafInspectorTests/DocumentedInspectorTests.swift",
         "Tests/SheafNetworkTests/DocumentedNetworkTests.swift",
         "Tests/SheafNetworkTests/PointOfSaleTests.swift",

@@ -1,0 +1,101 @@
+import SheafBytes
+package import SheafHubLog
+package import SheafSync
+
+/// The configuration of the hubs of a database, in the object store of the engine.
+///
+/// Its functions block.
+package struct ConfigurationFile: Sendable {
+    private static let name = "config"
+    /// Maximum number of attempts of a change that other hubs contest.
+    private static let attempts = 64
+
+    private let log: any HubLog
+    private let database: Hello.DatabaseID
+
+    package init(_ log: any HubLog, of database: Hello.DatabaseID) {
+        self.log = log
+        self.database = database
+    }
+
+    /// Returns the configuration, and its revision; nil if there is none.
+    package func load() throws -> (configuration: HubConfiguration, revision: UInt64)? {
+        guard let (bytes, revision) = try log.load(Self.name) else { return nil }
+        let configuration: HubConfiguration
+        do {
+            configuration = try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                try HubConfiguration(decoding: bytes)
+            }
+        } catch {
+            throw HubError(
+                "the configuration of the hubs is damaged (\(error)); restore the object "
+                    + "'\(Self.name)' of the engine from a backup, or remove it with the log of "
+                    + "the database: hubs then create a new one from their stores")
+        }
+        guard configuration.database == database else {
+            throw HubError(
+                "the log in this engine is that of the database \(configuration.database.text), "
+                    + "and this hub is one of \(database.text); name the same database, or "
+                    + "another engine")
+        }
+        return (configuration, revision)
+    }
+
+    /// Returns the configuration, and creates it and an empty log if there is none.
+    ///
+    /// Of hubs that do so at once, one succeeds.
+    package func loadOrCreate(
+        shardCount: Int?, format: UInt8, random: () -> UInt64
+    ) throws -> HubConfiguration {
+        for _ in 0..<Self.attempts {
+            if let (found, _) = try load() {
+                guard let shardCount, shardCount != found.map.shardCount else { return found }
+                throw HubError(
+                    "the log has \(found.map.shardCount) shards, not \(shardCount); start the hub "
+                        + "without a number of shards, which only a replacement of the log changes")
+            }
+            let map: ShardMap
+            do { map = try ShardMap(shardCount: shardCount ?? 1) } catch {
+                throw HubError(
+                    "a log cannot have \(shardCount ?? 1) shards; their number is a power of two "
+                        + "from 1 to \(HubLimits.shards)")
+            }
+            let id = HubLogID(low: random(), high: random())
+            let new = HubConfiguration(
+                format: format, database: database, log: id, number: 1, map: map,
+                snapshots: Array(repeating: HubConfiguration.Snapshots(), count: map.shardCount))
+            try log.create(id, shardCount: map.shardCount)
+            switch try log.replace(Self.name, with: new.bytes, at: nil) {
+            case .replaced: return new
+            // Another hub was faster; its log counts.
+            case .changed: try log.remove(id)
+            // The next attempt finds the configuration that exists.
+            case .ambiguous: break
+            }
+        }
+        throw HubError("the configuration of the hubs cannot be created: it appears and disappears")
+    }
+
+    /// Changes the configuration by compare-and-swap; returns the new one.
+    ///
+    /// `change` is called again with the newer configuration if another hub changes it at once, and
+    /// returns nil to leave it.
+    package func change(
+        _ change: (HubConfiguration) throws -> HubConfiguration?
+    ) throws -> HubConfiguration {
+        for _ in 0..<Self.attempts {
+            guard let (found, revision) = try load() else {
+                throw HubError(
+                    "the engine has no configuration of hubs; start a hub, which creates it")
+            }
+            guard let new = try change(found) else { return found }
+            // After an ambiguous outcome, the next attempt finds the configuration that exists.
+            if try log.replace(Self.name, with: new.bytes, at: revision) == .replaced {
+                return new
+            }
+        }
+        throw HubError(
+            "the configuration of the hubs was changed \(Self.attempts) times by others meanwhile; "
+                + "try again")
+    }
+}

@@ -1,0 +1,100 @@
+import Sheaf
+import SheafHubLog
+import SheafReplication
+import SheafStatements
+import SheafSync
+import SheafSystem
+
+/// The connected engine of a hub, and the configuration that it has.
+struct OpenedLog: Sendable {
+    let relay: HubLogRelay
+    let file: ConfigurationFile
+    let configuration: HubConfiguration
+    let formats: ClosedRange<UInt8>
+
+    /// The log that the peer follows.
+    var feed: HubFeedConfiguration {
+        var feed = HubFeedConfiguration(log: configuration.log, map: configuration.map)
+        feed.versions = formats
+        return feed
+    }
+
+    /// Connects to the engine and reads the configuration, or creates it with an empty log.
+    static nonisolated(nonsending) func open(
+        _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions
+    ) async throws -> OpenedLog {
+        let log = peer.store.log
+        return try await Thread.run(name: "sheaf-hub-open") {
+            Result { try connected(engine, peer, options, log) }
+        }.get()
+    }
+
+    /// Disconnects from the engine.
+    nonisolated(nonsending) func close() async {
+        let relay = relay
+        do { try await Thread.run(name: "sheaf-hub-close") { relay.stop() } } catch { relay.stop() }
+    }
+
+    /// Interval between attempts to connect to an engine that does not respond.
+    private static let retryNanoseconds: UInt64 = 1_000_000_000
+
+    private static func connected(
+        _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions, _ log: StoreLog?
+    ) throws -> OpenedLog {
+        let database = peer.databaseID.hash
+        let end =
+            Clock.system.monotonicNanoseconds()
+            + UInt64(clamping: options.startSeconds) * 1_000_000_000
+        while true {
+            let engineLog = engine.log(of: database) { log?.write(.warning, $0) }
+            let relay = HubLogRelay(engineLog, key: peer.key.bytes, options.clock)
+            do {
+                return try opened(relay, database, options)
+            } catch let error as HubLogError where error.isTemporary {
+                relay.stop()
+                let now = Clock.system.monotonicNanoseconds()
+                guard now < end else {
+                    throw HubError(
+                        "\(error); the engine has not responded for \(options.startSeconds) s")
+                }
+                log?.write(.warning, "the engine of the hub log does not respond yet: \(error)")
+                Monitor(false).wait(until: min(end, now + retryNanoseconds)) { !$0 }
+            } catch {
+                relay.stop()
+                if let error = error as? HubLogError { throw HubError("\(error)") }
+                throw error
+            }
+        }
+    }
+
+    private static func opened(
+        _ relay: HubLogRelay, _ database: Hello.DatabaseID, _ options: HubOptions
+    ) throws -> OpenedLog {
+        try relay.connect()
+        let file = ConfigurationFile(relay, of: database)
+        let configuration = try file.loadOrCreate(
+            shardCount: options.shardCount, format: options.formats.lowerBound,
+            random: { OperatingSystem.randomInteger() })
+        guard configuration.format <= options.formats.upperBound else {
+            throw HubError(
+                "the hubs write messages of version \(configuration.format), and this program "
+                    + "those up to \(options.formats.upperBound); install a newer one")
+        }
+        guard configuration.replacement == nil else {
+            throw HubLogError.timeout("the replacement of the log by another hub")
+        }
+        relay.read(beatsOf: configuration.log)
+        return OpenedLog(
+            relay: relay, file: file, configuration: configuration, formats: options.formats)
+    }
+}
+
+extension HubLogError {
+    /// Whether another attempt may succeed without a change of the configuration.
+    fileprivate var isTemporary: Bool {
+        switch self {
+        case .disconnected, .timeout, .full: true
+        case .unsupported, .missing, .damaged, .refused: false
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Sheaf
+import SheafReplication
+import SheafSystem
+
+/// Leaving the other hubs without a loss and without a burst of reconnecting clients.
+extension Hub {
+    /// Time for the last mark, and for commits that are not hub-durable.
+    private static let lastNanoseconds: UInt64 = 5_000_000_000
+    /// Time between the ends of two connections, if there are few.
+    private static let stepNanoseconds: UInt64 = 20_000_000
+
+    /// Prepares the hub for `close()`: accepts no more connections, acknowledges what it has
+    /// received, lets other hubs no longer wait for it, and ends its connections one by one.
+    ///
+    /// It takes at most the time of the options; connections that remain then are ended by
+    /// `close()`.
+    public nonisolated(nonsending) func drain() async {
+        let drain: @Sendable () -> Void = { [self] in drainNow() }
+        do { try await Thread.run(name: "sheaf-hub-drain", drain) } catch { drain() }
+    }
+
+    private func drainNow() {
+        threads.beginDraining()
+        peer.sync.stopAccepting()
+        let end = deadline(seconds: options.drainSeconds)
+        while let count = unacknowledged(), count > 0, pause(until: end) {}
+        closeConnections()
+        let last = Clock.system.monotonicNanoseconds() + Self.lastNanoseconds
+        while let isSafe = isSafe(), !isSafe, pause(until: last) {}
+        let now = Clock.system.monotonicNanoseconds()
+        peer.request { $0?.appendHubMarks(at: now) }
+        while let isStored = isStored(), !isStored, pause(until: last) {}
+    }
+
+    private func closeConnections() {
+        guard var numbers = answer({ $0.connectionNumbers }), !numbers.isEmpty else { return }
+        // Clients that connect elsewhere at once would be a burst for the other hubs.
+        numbers.shuffle()
+        let start = Clock.system.monotonicNanoseconds()
+        let whole = min(
+            UInt64(clamping: options.closingSeconds) * 1_000_000_000,
+            UInt64(numbers.count) * Self.stepNanoseconds)
+        for (index, number) in numbers.enumerated() {
+            peer.request {
+                $0?.end(connection: number, because: "the hub stops; connect to another one")
+            }
+            let due = start + whole * UInt64(index + 1) / UInt64(numbers.count)
+            while pause(until: due) {}
+        }
+    }
+
+    /// Waits a moment; returns whether the deadline has not passed.
+    private func pause(until deadline: UInt64) -> Bool {
+        let now = Clock.system.monotonicNanoseconds()
+        guard now < deadline else { return false }
+        Monitor(false).wait(until: min(deadline, now + Self.stepNanoseconds)) { !$0 }
+        return true
+    }
+
+    private func unacknowledged() -> Int? { answer { $0.hubProgress?.unacknowledgedCount ?? 0 } }
+
+    private func isSafe() -> Bool? {
+        answer { replicator in
+            replicator.hubProgress.map { $0.hubDurable >= $0.commit } ?? true
+        }
+    }
+
+    private func isStored() -> Bool? {
+        answer { replicator in
+            replicator.hubProgress?.shards.allSatisfy { $0.unstoredMessages == 0 } ?? true
+        }
+    }
+
+    /// Asks the peer; returns nil if it does not respond.
+    private func answer<Answer: Sendable>(
+        _ body: @escaping @Sendable (Replicator) -> Answer
+    ) -> Answer? {
+        peer.answer(until: deadline(seconds: 5), body)
+    }
+
+    private func deadline(seconds: Int) -> UInt64 {
+        Clock.system.monotonicNanoseconds() + UInt64(clamping: seconds) * 1_000_000_000
+    }
+}

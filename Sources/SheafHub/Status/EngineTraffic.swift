@@ -1,0 +1,85 @@
+import SheafHubLog
+
+/// The messages of a hub, and the answers of the engine.
+struct EngineTraffic: Sendable {
+    /// Messages, and bytes, that were appended, entries that were read, and failures.
+    private(set) var appendedCount: UInt64 = 0
+    private(set) var appendedLength: UInt64 = 0
+    private(set) var readCount: UInt64 = 0
+    private(set) var readLength: UInt64 = 0
+    private(set) var failedCount: UInt64 = 0
+    private(set) var lastFailure: HubLogError?
+    /// When a beat of this hub last returned from the engine.
+    var returnedAt: UInt64?
+    /// Why entries do not arrive, and since when; nil while they do.
+    private(set) var disconnection: (error: HubLogError, since: UInt64)?
+    /// The clock of the engine minus that of this hub, when a message was stored last; nil before.
+    private(set) var clockDifference: Int64?
+    /// When messages without an answer were appended first, also by the wall clock.
+    private var unanswered: [HubMessageID: (at: UInt64, wallMilliseconds: UInt64)] = [:]
+    /// The wall clock of this hub and of the engine for the entries of recent messages.
+    private var appendTimes: [Entry: UInt64] = [:]
+    private var entryTimes: [Entry: UInt64] = [:]
+
+    /// An entry of a shard.
+    private struct Entry: Hashable {
+        let shard: UInt16
+        let number: UInt64
+    }
+
+    /// Maximum number of entries whose times are kept until the other time is known.
+    private static let maximumTimes = 64
+
+    mutating func appended(
+        _ id: HubMessageID, _ length: Int, at now: UInt64, _ wallMilliseconds: UInt64
+    ) {
+        // A message that is appended again has the same id.
+        guard unanswered[id] == nil else { return }
+        unanswered[id] = (now, wallMilliseconds)
+        appendedCount += 1
+        appendedLength += UInt64(length)
+    }
+
+    mutating func stored(_ id: HubMessageID, as entry: UInt64) {
+        if let appended = unanswered.removeValue(forKey: id) {
+            if appendTimes.count >= Self.maximumTimes { appendTimes = [:] }
+            appendTimes[Entry(shard: id.shard, number: entry)] = appended.wallMilliseconds
+            compareClocks()
+        }
+        if unanswered.isEmpty { lastFailure = nil }
+    }
+
+    mutating func connected() { disconnection = nil }
+
+    mutating func disconnected(_ error: HubLogError, at now: UInt64) {
+        disconnection = (error, disconnection?.since ?? now)
+    }
+
+    /// Compares the times of messages that are stored and read.
+    private mutating func compareClocks() {
+        for (entry, own) in appendTimes {
+            guard let time = entryTimes.removeValue(forKey: entry) else { continue }
+            appendTimes[entry] = nil
+            clockDifference = Int64(clamping: time) - Int64(clamping: own)
+        }
+    }
+
+    mutating func failed(_ error: HubLogError) {
+        failedCount += 1
+        lastFailure = error
+    }
+
+    mutating func received(_ entries: [HubLogEntry], of shard: HubShard) {
+        for entry in entries.suffix(Self.maximumTimes) {
+            guard let time = entry.wallMilliseconds else { continue }
+            if entryTimes.count >= Self.maximumTimes { entryTimes = [:] }
+            entryTimes[Entry(shard: shard.number, number: entry.number)] = time
+        }
+        compareClocks()
+        readCount += UInt64(entries.count)
+        readLength += entries.reduce(0) { $0 + UInt64($1.bytes.count) }
+    }
+
+    /// When the oldest message without an answer was appended; nil if there is none.
+    var oldestUnanswered: UInt64? { unanswered.values.map { $0.at }.min() }
+}

@@ -1,0 +1,36 @@
+import SheafHubLog
+import SheafReplication
+
+/// The observations of the threads of a hub, from which its status follows.
+struct HubSample: Sendable {
+    /// The progress of the peer; nil until its thread has responded.
+    var progress: HubProgress?
+    /// When its thread last responded.
+    var respondedAt: UInt64
+    var configuration: HubConfiguration
+    /// When the configuration was last read.
+    var configuredAt: UInt64
+    /// Why the configuration could not be read the last time; nil if it was.
+    var configurationFailure: String?
+    var traffic = EngineTraffic()
+    var hubs = OtherHubs()
+    /// Whether clients can connect.
+    var isListening = false
+    var isDraining = false
+    var lag = HubLag()
+}
+
+/// How long commits take until they are hub-durable.
+struct HubLag: Sendable {
+    /// The first commit that was not hub-durable, and when it was found.
+    private var oldest: (commit: UInt64, at: UInt64)?
+
+    /// Records the progress of a hub.
+    mutating func record(commit: UInt64, hubDurable: UInt64, at now: UInt64) {
+        if let oldest, hubDurable < oldest.commit { return }
+        oldest = hubDurable < commit ? (commit, now) : nil
+    }
+
+    /// Time since a commit was found that is not hub-durable; 0 if all are.
+    func nanoseconds(at now: UInt64) -> UInt64 { oldest.map { now - min(now, $0.at) } ?? 0 }
+}

@@ -1,0 +1,57 @@
+import SheafHubLog
+
+/// The other hubs of a log, as their beats show them.
+struct OtherHubs: Sendable {
+    /// The last beat of a hub.
+    struct Known: Sendable {
+        let beat: HubBroadcast.Beat
+        let receivedAt: UInt64
+        /// The clock of the hub minus that of this one.
+        let clockDifference: Int64
+    }
+
+    /// Time after its last beat until which a hub is live (`format-spec/hub.md`, *Writing*).
+    static let liveNanoseconds: UInt64 = 10_000_000_000
+    private static let forgetNanoseconds: UInt64 = 3_600_000_000_000
+
+    /// The log whose beats count; nil until the configuration is known.
+    var log: HubLogID?
+    private var known: [[UInt8]: Known] = [:]
+
+    /// Records a beat; returns whether it is one of the hub with the key `own`.
+    mutating func receive(
+        _ bytes: [UInt8], own: [UInt8], at now: UInt64, _ wallMilliseconds: UInt64
+    ) -> Bool {
+        guard let log,
+            let broadcast = bytes.span.withUnsafeBytes({
+                try? HubBroadcast(decoding: $0, log: log)
+            }), case .beat(let beat) = broadcast.contents
+        else { return false }
+        guard broadcast.hub != own else { return true }
+        known = known.filter { now < $0.value.receivedAt + Self.forgetNanoseconds }
+        guard known[broadcast.hub] != nil || known.count < HubLimits.authors else { return false }
+        known[broadcast.hub] = Known(
+            beat: beat, receivedAt: now,
+            clockDifference: Int64(clamping: beat.wallMilliseconds)
+                - Int64(clamping: wallMilliseconds))
+        return false
+    }
+
+    /// The hubs by their keys, in ascending order.
+    var all: [(key: [UInt8], hub: Known)] {
+        known.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+    }
+
+    /// The hubs that have sent a beat in time.
+    func live(at now: UInt64) -> [(key: [UInt8], hub: Known)] {
+        all.filter { now < $0.hub.receivedAt + Self.liveNanoseconds }
+    }
+
+    /// The median of the differences of the clocks of live hubs; nil for fewer than two.
+    ///
+    /// With one other hub, it is unknown which of both clocks is wrong.
+    func clockDifference(at now: UInt64) -> Int64? {
+        let differences = live(at: now).map { $0.hub.clockDifference }.sorted()
+        return differences.count < 2 ? nil : differences[differences.count / 2]
+    }
+}

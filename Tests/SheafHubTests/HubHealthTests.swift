@@ -1,0 +1,73 @@
+import Sheaf
+import SheafHub
+import SheafTestSupport
+import Testing
+
+#if Inspector
+    /// The web server of a hub.
+    @Suite struct HubHealthTests {
+        @Test func `health checks and metrics show the state of a hub`() async throws {
+            let scene = HubScene()
+            let gate = LogGate()
+            gate.set { $0.holdsEntries = true }
+            let options = HubOptions(healthAddress: "127.0.0.1")
+            let hub = try await scene.hub(options: options, through: gate)
+            let port = try #require(hub.healthPort)
+            try await until("the hub has begun") { !hub.status.shards.isEmpty }
+            #expect(try get("/live", port) == Answer(200, "live\n"))
+            #expect(
+                try get("/ready", port)
+                    == Answer(503, "shard 0 is read up to entry 0, and not to its end\n"))
+            #expect(try get("/metrics", port).text.contains("sheaf_hub_ready 0\n"))
+            gate.open()
+            try await hub.waitUntilReady()
+            #expect(try get("/ready", port) == Answer(200, "ready\n"))
+            let metrics = try get("/metrics", port).text
+            for line in [
+                "sheaf_hub_ready 1", "sheaf_hub_live 1", "sheaf_hub_unstored_bytes 0",
+                "sheaf_hub_appended_messages 1", "sheaf_hub_incidents 0",
+            ] {
+                #expect(metrics.contains(line + "\n"), "\(metrics)")
+            }
+            #expect(try get("/", port).status == 404)
+            #expect(try get("/ready", port, method: "POST").status == 405)
+            await hub.drain()
+            #expect(try get("/ready", port) == Answer(503, "the hub is draining: it stops\n"))
+            try await hub.close()
+            #expect(throws: LoopbackConnection.Failure.self) { try get("/live", port) }
+        }
+
+        @Test func `an address that is not numeric is refused`() async throws {
+            let scene = HubScene()
+            let error = await #expect(throws: HubError.self) {
+                try await scene.hub(options: HubOptions(healthAddress: "hub.example"))
+            }
+            #expect(error?.message.contains("'hub.example': it is not a numeric address") == true)
+        }
+
+        private struct Answer: Equatable {
+            let status: Int
+            let text: String
+
+            init(_ status: Int, _ text: String) {
+                (self.status, self.text) = (status, text)
+            }
+        }
+
+        private func get(
+            _ path: String, _ port: UInt16, method: String = "GET"
+        ) throws -> Answer {
+            let connection = try LoopbackConnection(port: port)
+            let length = method == "POST" ? "Content-Length: 0\r\n" : ""
+            let request =
+                "\(method) \(path) HTTP/1.1\r\nHost: x\r\n\(length)Connection: close\r\n\r\n"
+            #expect(connection.send(Array(request.utf8)))
+            var bytes: [UInt8] = []
+            while case let part = try connection.receive(), !part.isEmpty { bytes += part }
+            let text = String(decoding: bytes, as: UTF8.self)
+            let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
+            let status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+            return Answer(status, parts.count > 1 ? String(parts[1]) : "")
+        }
+    }
+#endif
