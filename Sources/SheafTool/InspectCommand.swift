@@ -49,7 +49,8 @@ enum InspectCommand {
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
         let path = arguments.operands[0]
-        let (address, port) = try address(arguments.value("listen") ?? "127.0.0.1:0")
+        let (address, port) = try Arguments.address(
+            arguments.value("listen") ?? "127.0.0.1:0", of: "--listen")
         try checkIsNoFile(path)
         let options = InspectorOptions(address: address, isWritable: arguments.has("write"))
         let signals = try StopSignals()
@@ -105,21 +106,6 @@ enum InspectCommand {
             try await store.close()
             return try await Store.open(at: path)
         }
-    }
-
-    /// Reads an address and a port, such as `127.0.0.1:8080` or `[::1]:0`.
-    private static func address(_ text: String) throws(ToolError) -> (String, UInt16) {
-        var host = text[...]
-        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
-            let port = UInt16(text[text.index(after: colon)...])
-        else {
-            throw .usage(
-                "--listen requires an address and a port, such as 127.0.0.1:8080, not "
-                    + "'\(text.shortened)'")
-        }
-        host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        return (String(host), port)
     }
 
     /// Opens a URL in the browser of a user who sees a desktop; does nothing without one.

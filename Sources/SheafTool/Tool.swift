@@ -18,7 +18,9 @@ enum Tool {
     static let commands: [Command] = [
         .shell, .query, .watch, .inspect, .importFile, .export, .checksum, .log, .show, .blame,
         .verify, .salvage, .stats, .compact, .backup, .restore, .diff, .clock, .peerServe,
-        .peerConnect, .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
+        .peerConnect, .peerList, .peerExecute, .syncStatus, .explainSync, .hubServe, .hubStatus,
+        .hubUpgrade,
+        .keygen, .grant, .demo,
         .completions, .man,
     ]
 

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafHub
 import SheafNetwork
 import SheafQuery
 import SheafReplication
@@ -15,6 +16,8 @@ final class PeerAnswers: Sendable {
 
     let peer: Peer
     let transport: TCPTransport
+    /// The hub of the peer; nil if it is none.
+    let hub: Hub?
     struct State: Sendable {
         var isStopping = false
         /// The running statements.
@@ -26,7 +29,8 @@ final class PeerAnswers: Sendable {
     let state = Monitor(State())
     private let evaluationStop = EvaluationStop()
 
-    init(_ peer: Peer, _ transport: TCPTransport) {
+    init(_ peer: Peer, _ transport: TCPTransport, _ hub: Hub? = nil) {
+        self.hub = hub
         self.peer = peer
         self.transport = transport
     }
@@ -54,6 +58,8 @@ final class PeerAnswers: Sendable {
             _ = response.write(try status())
         case "explain": _ = response.write(try explain(request))
         case "inspect": try inspect(request, response)
+        case "hub": _ = response.write(try hubStatus())
+        case "upgrade": _ = response.write(try upgradeHubs())
         case let other: throw .failed("unknown request '\(other.shortened)'")
         }
     }

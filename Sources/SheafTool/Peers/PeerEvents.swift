@@ -63,7 +63,7 @@ struct PeerEvents: Sendable {
             "conflict: \(reason)")
     }
 
-    private func write(_ event: String, _ fields: [(String, String?)], _ sentence: String) {
+    func write(_ event: String, _ fields: [(String, String?)], _ sentence: String) {
         var line = JSONLine()
         line.add("event", event)
         for (name, value) in fields { line.add(name, value) }

@@ -51,7 +51,7 @@ struct PeerSetup: Sendable {
     let path: String
     let subscriptions: [String]
     let subscribesToAll: Bool
-    let network: NetworkConfiguration
+    var network: NetworkConfiguration
     let deviceName: String
     let isServer: Bool
     let discovery: PeerDiscovery

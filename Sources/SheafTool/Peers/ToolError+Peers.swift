@@ -1,4 +1,5 @@
 import Sheaf
+import SheafHub
 import SheafInspector
 import SheafNetwork
 
@@ -9,6 +10,7 @@ extension ToolError {
         case let error as ToolError: self = error
         case let error as StoreError: self = Self(error)
         case let error as InspectorError: self = .failed(TerminalText.visible(error.message))
+        case let error as HubError: self = .failed(TerminalText.visible(error.message))
         case let error as NetworkError: self = .failed(TerminalText.visible(error.text))
         default: self = .failed(TerminalText.visible("\(error)"))
         }

@@ -73,6 +73,23 @@ struct Arguments {
         return number
     }
 
+    /// Reads an address and a port, such as `127.0.0.1:8080` or `[::1]:0`.
+    static func address(
+        _ text: String, of option: String
+    ) throws(ToolError) -> (String, UInt16) {
+        var host = text[...]
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+            let port = UInt16(text[text.index(after: colon)...])
+        else {
+            throw .usage(
+                "\(option) requires an address and a port, such as 127.0.0.1:8080, not "
+                    + "'\(text.shortened)'")
+        }
+        host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        return (String(host), port)
+    }
+
     private mutating func take(
         _ word: String, _ rest: inout ArraySlice<String>, _ options: [Option]
     ) throws(ToolError) {
