@@ -33,12 +33,13 @@ enum NetworkCommand {
             case "idle-clients" where arguments.count == 3:
                 try IdleConnections.connect(arguments[1], Int(arguments[2]) ?? 0)
             case "first-sync": try await syncFirst(Array(arguments.dropFirst()))
+            case "hub-clients": try await HubClients.run(Array(arguments.dropFirst()))
             case "first-sync-peer": try await FirstSyncPeer.run(Array(arguments.dropFirst()))
             default:
                 print(
                     "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
                         + "| idle PEERS | packets COUNT | first-sync DOCUMENTS "
-                        + "| idle-server COUNT | idle-clients ADDRESS COUNT")
+                        + "| idle-server COUNT | idle-clients ADDRESS COUNT | hub-clients")
                 exit(2)
             }
         } catch {
