@@ -25,7 +25,7 @@ import Testing
             let metrics = try get("/metrics", port).text
             for line in [
                 "sheaf_hub_ready 1", "sheaf_hub_live 1", "sheaf_hub_unstored_bytes 0",
-                "sheaf_hub_appended_messages 1", "sheaf_hub_incidents 0",
+                "sheaf_hub_read_entries 1", "sheaf_hub_incidents 0",
             ] {
                 #expect(metrics.contains(line + "\n"), "\(metrics)")
             }

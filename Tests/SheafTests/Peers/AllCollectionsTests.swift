@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafQuery
@@ -224,8 +225,9 @@ import Testing
                 case let want = try frame.body.withUnsafeBytes({ try Want(decoding: $0) }),
                 case .ranges(let ranges) = want.documents
             else { return [frame] }
-            count += ranges.count
-            return (ranges.reversed() + ranges.prefix(1)).map {
+            let parts = Self.divided(ranges, atCollections: ["boats", "cars", "planes"])
+            count += parts.count
+            return (parts.reversed() + parts.prefix(1)).map {
                 Frame(.want, Want(generation: want.generation, .ranges([$0])).bytes)
             }
         }
@@ -233,6 +235,22 @@ import Testing
         #expect(count > 1)
         #expect(try documents(scene, 1).count == 120)
         #expect(scene.nodes[0].replicator.statistics.documentsSent < 130)
+    }
+
+    /// Divides ranges of addresses where the documents of collections begin.
+    private static func divided(
+        _ ranges: [KeyRange], atCollections names: [String]
+    ) -> [KeyRange] {
+        let starts = names.map { DocumentAddress(collection: $0, id: []).bytes }
+            .sorted { $0.lexicographicallyPrecedes($1) }
+        return ranges.flatMap { range in
+            let inner = starts.filter { start in
+                range.lower.lexicographicallyPrecedes(start)
+                    && range.upper.map { start.lexicographicallyPrecedes($0) } ?? true
+            }
+            return zip([range.lower] + inner, inner.map(Optional.some) + [range.upper])
+                .map { KeyRange(from: $0, to: $1) }
+        }
     }
 
     // MARK: Rights
