@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The part of `.ci/docs` that reads symbol graphs and the pages of docc.
 
-    docs.py add GRAPH FOLDER      adds the symbols of the graphs in FOLDER to the graph of Sheaf
+    docs.py add GRAPH FOLDER      adds the symbols of the graphs in FOLDER to the file GRAPH
     docs.py comments GRAPH        fails if a public symbol has no comment
     docs.py topics PAGES          fails if a landing page has symbols without a group of its own
 """
@@ -16,8 +16,8 @@ def graphs(folder):
             for path in sorted(pathlib.Path(folder).glob("*.symbols.json"))]
 
 
-def add(folder, others):
-    path = pathlib.Path(folder) / "Sheaf.symbols.json"
+def add(file, others):
+    path = pathlib.Path(file)
     graph = json.loads(path.read_text())
     known = {symbol["identifier"]["precise"] for symbol in graph["symbols"]}
     relations = {json.dumps(relation, sort_keys=True) for relation in graph["relationships"]}
