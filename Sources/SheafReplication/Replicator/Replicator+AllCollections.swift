@@ -50,11 +50,13 @@ extension Replicator {
 
     /// Returns the complete collections that this peer requests from an older one.
     ///
-    /// To a peer with limited rights, only collections in these rights are named: others may be
-    /// hidden from it.
+    /// To a peer with limited rights, only collections in these rights are named, and those of the
+    /// other subscriptions of this peer: others may be hidden from it.
     private func namedCollections(to connection: Connection) -> NamedCollections {
         if let rights = connection.access.rights {
-            return NamedCollections(requestable(Array(rights.read.keys) + rights.write.keys))
+            let others = subscriptions.requested.compactMap(\.collection)
+            return NamedCollections(
+                requestable(others + Array(rights.read.keys) + rights.write.keys))
         }
         let known = knownCollections()
         // The peer probably writes to the collections that it subscribes to.

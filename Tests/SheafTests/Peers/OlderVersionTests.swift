@@ -157,6 +157,19 @@ import Testing
         #expect(try count(scene, 0, "planes") == 1)
     }
 
+    @Test func `queries beside that of all collections are sent to a limited peer, too`() throws {
+        let scene = try DocumentScene(2, olderNodes: [0])
+        try insert(scene, 1, "drafts", "a")
+        try scene.subscribe(0, ["*", "SELECT * FROM drafts"])
+        try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]))
+        try settle(scene)
+        let survey = scene.nodes[1].replicator.surveys().first
+        #expect(survey?.queries == ["SELECT * FROM `cars`", "SELECT * FROM `drafts`"])
+        // The limited peer learns that its document is not accepted.
+        #expect(survey?.refused.map(\.collection) == ["drafts"])
+    }
+
     @Test func `names with backticks and other letters are quoted`() throws {
         let scene = try DocumentScene(2, olderNodes: [0])
         let names = ["a`b", "`\u{301}", "select", "größe 1", "*"]
