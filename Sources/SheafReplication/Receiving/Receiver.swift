@@ -30,6 +30,11 @@ struct Receiver {
     var epoch: UInt64 = 0
     /// The hash of the collections named in place of a query of all collections; nil without them.
     var named: UInt64?
+    /// The collections that subscriptions of the peer have named, of which none is forgotten.
+    ///
+    /// Two peers that repeat what the other one has last named could change their subscriptions
+    /// without end.
+    private(set) var learned: Set<String> = []
     /// Documents of the partially received batch.
     var staged = SpillBuffer()
     var stagedStamp: Stamp?
@@ -106,6 +111,11 @@ struct Receiver {
     /// A subscription that the rate limiter delays has not been answered yet.
     var isSettled: Bool {
         delayedSubscription != nil || generation == 0 || (hasCaughtUp && isIdle)
+    }
+
+    /// Records collections that a subscription of the peer names, as many as one may have.
+    mutating func learn(_ collections: [String]) {
+        for name in collections where learned.count < SyncLimits.queries { learned.insert(name) }
     }
 
     // MARK: Batches

@@ -60,7 +60,8 @@ extension Replicator {
         }
         let known = knownCollections()
         // The peer probably writes to the collections that it subscribes to.
-        var others = requestable(connection.sender?.matcher.named ?? [])
+        connection.receiver.learn(connection.sender?.matcher.named ?? [])
+        var others = requestable(Array(connection.receiver.learned))
         others.formUnion(requestable(connection.access.ownRights.map { Array($0.read.keys) } ?? []))
         guard !others.isSubset(of: known.names) else { return known }
         return NamedCollections(known.names.union(others))
