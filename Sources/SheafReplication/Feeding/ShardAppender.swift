@@ -63,7 +63,9 @@ struct ShardAppender {
     }
 
     /// The commit before the first one whose documents wait to be stored; nil if none do.
-    var unstoredBase: CommitID? { pending.lazy.compactMap(\.base).first }
+    ///
+    /// The documents of a collection that has become shared follow those of later commits.
+    var unstoredBase: CommitID? { pending.lazy.compactMap(\.base).min() }
 
     /// Whether another group may be appended before the others are stored.
     func hasRoom(_ limits: HubFeedLimits) -> Bool {

@@ -1,0 +1,55 @@
+import Sheaf
+import SheafDocument
+import SheafHubLog
+import SheafMesh
+import SheafReplication
+import SheafTestSupport
+import Testing
+
+/// Hubs with collections that are not shared with servers, or were not.
+@Suite struct HubScopeTests {
+    private static let hide: DQL =
+        "ALTER SYSTEM SET user_collection_sync_scopes = {'notes': 'LocalPeerOnly'}"
+    private static let share: DQL = "ALTER SYSTEM SET user_collection_sync_scopes = {}"
+    private static let notes: DQL = "SELECT * FROM notes"
+
+    /// Returns two hubs with a client each, the first of which has a note that it does not share.
+    private func scene(_ log: LogDouble) throws -> DocumentScene {
+        let scene = try DocumentScene.hubs(log, 2)
+        try scene.execute(0, Self.hide)
+        try scene.execute(0, "INSERT INTO notes DOCUMENTS ({'_id': 'a'})")
+        try scene.run(seconds: 2)
+        #expect(try scene.rows(1, Self.notes) == [])
+        return scene
+    }
+
+    /// Opens the first hub again, as after its process was killed.
+    private func restart(_ scene: DocumentScene, _ log: LogDouble) throws {
+        log.disconnect(0)
+        try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        log.faults.losesMessage = 0
+        try scene.joinLog(0)
+        try scene.run(seconds: 5)
+    }
+
+    @Test func `documents that become shared while others wait are appended after a restart`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        let scene = try scene(log)
+        log.faults.losesMessage = 1_000
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'b'})")
+        try scene.run(seconds: 1)
+        try scene.execute(0, Self.share)
+        try scene.run(seconds: 1)
+        // A hub saves its progress after an entry of another author.
+        var chain = HubMessageChain(
+            log: DocumentScene.logID, shard: 0,
+            author: HubAuthor(site: Site(rawValue: 99), opening: 1))
+        log.insert(chain.mark(.start, commit: 0).bytes, into: 0)
+        try scene.run(seconds: 3)
+        try restart(scene, log)
+        #expect(try scene.rows(1, Self.notes) == ["{\"_id\":\"a\"}"])
+        #expect(try scene.rows(1, "SELECT * FROM cars") == ["{\"_id\":\"b\"}"])
+    }
+}
