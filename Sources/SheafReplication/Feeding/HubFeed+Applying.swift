@@ -157,6 +157,7 @@ extension HubFeed {
         for (number, stored) in outcome.storedShards {
             shards[Int(number)].savedEntry = stored.position.entry
         }
+        if isSaving, hasFailed { isSaveDue = true }
         isSaving = false
         for index in shards.indices where !shards[index].writing.isEmpty {
             guard !hasFailed else {
@@ -175,9 +176,9 @@ extension HubFeed {
     mutating func save(_ queries: QueryEngine, at now: UInt64) {
         guard shards.allSatisfy(\.writing.isEmpty), !isSaving,
             now >= lastSave + limits.saveNanoseconds,
-            shards.contains(where: { $0.lastPosition.entry != $0.savedEntry })
+            isSaveDue || shards.contains(where: { $0.lastPosition.entry != $0.savedEntry })
         else { return }
-        (isSaving, lastSave) = (true, now)
+        (isSaving, lastSave, isSaveDue) = (true, now, false)
         effects.append(
             .save(
                 shards.indices.map { index in

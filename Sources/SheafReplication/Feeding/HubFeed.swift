@@ -82,6 +82,8 @@ struct HubFeed {
     /// Whether a job writes the progress in shards, and the time of the last one.
     var isSaving = false
     var lastSave: UInt64 = 0
+    /// Whether the progress must be written although no entries were read.
+    var isSaveDue = false
     /// The number of connected peers, for other hubs.
     var clientCount = 0
     var effects = EffectQueue<Effect>()
@@ -131,6 +133,7 @@ struct HubFeed {
         guard isWider else { return }
         // The commits before may have documents that are shared only now.
         (shipped, backlog) = (0, nil)
+        isSaveDue = true
     }
 
     /// Whether the store has all that was in the log when this hub began to read it.

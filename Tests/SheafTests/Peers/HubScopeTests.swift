@@ -52,4 +52,14 @@ import Testing
         #expect(try scene.rows(1, Self.notes) == ["{\"_id\":\"a\"}"])
         #expect(try scene.rows(1, "SELECT * FROM cars") == ["{\"_id\":\"b\"}"])
     }
+
+    @Test func `documents that have become shared are appended after a restart`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try scene(log)
+        log.faults.losesMessage = 1_000
+        try scene.execute(0, Self.share)
+        try scene.run(seconds: 3)
+        try restart(scene, log)
+        #expect(try scene.rows(1, Self.notes) == ["{\"_id\":\"a\"}"])
+    }
 }
