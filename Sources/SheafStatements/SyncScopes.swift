@@ -50,6 +50,14 @@ package struct SyncScopes: Equatable, Sendable {
         old.scopes.keys.contains { isWider(than: old, for: String(decoding: $0, as: UTF8.self)) }
     }
 
+    /// Whether these scopes permit sending any collection to servers that `old` does not send to
+    /// them.
+    package func isWiderForServers(than old: SyncScopes) -> Bool {
+        old.scopes.keys.map { String(decoding: $0, as: UTF8.self) }.contains {
+            allows($0, toServer: true) && !old.allows($0, toServer: true)
+        }
+    }
+
     /// Whether these scopes permit sending a collection to peers that `old` excludes.
     package func isWider(than old: SyncScopes, for collection: String) -> Bool {
         [false, true].contains {

@@ -128,7 +128,7 @@ struct HubFeed {
 
     /// Applies changed sharing scopes.
     mutating func apply(_ new: SyncScopes) {
-        let isWider = new.isWider(than: scopes)
+        let isWider = new.isWiderForServers(than: scopes)
         scopes = new
         guard isWider else { return }
         // The commits before may have documents that are shared only now.

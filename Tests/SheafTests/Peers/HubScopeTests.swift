@@ -62,4 +62,14 @@ import Testing
         try restart(scene, log)
         #expect(try scene.rows(1, Self.notes) == ["{\"_id\":\"a\"}"])
     }
+
+    @Test func `scopes that are wider for other peers than servers append nothing`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try scene(log)
+        let before = log.count
+        try scene.execute(
+            0, "ALTER SYSTEM SET user_collection_sync_scopes = {'notes': 'SmallPeersOnly'}")
+        try scene.run(seconds: 3)
+        #expect(log.count == before)
+    }
 }
