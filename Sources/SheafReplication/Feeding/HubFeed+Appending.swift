@@ -193,9 +193,10 @@ extension HubFeed {
         var length = 0
         do throws(EngineError) {
             while length < most, let (address, key) = documents.popFirst() {
-                guard let document = try snapshot.document(key), !document.isRemnant else {
-                    continue
-                }
+                // The scopes may have changed since the document was found.
+                guard scopes.allows(address.collection, toServer: true),
+                    let document = try snapshot.document(key), !document.isRemnant
+                else { continue }
                 let bytes = try onDocument(key) { () throws(Malformed) in
                     try document.read { (bytes) throws(Malformed) in
                         try names.encoded(try EncodedDocument(bytes), &group)

@@ -72,4 +72,26 @@ import Testing
         try scene.run(seconds: 3)
         #expect(log.count == before)
     }
+
+    @Test func `documents that wait are not appended once their collection is not shared`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene(2)
+        for number in 0..<20 {
+            for collection in ["cars", "notes"] {
+                try scene.execute(
+                    0, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(number)'})"))
+            }
+        }
+        var limits = HubFeedLimits()
+        (limits.written, limits.messagesInFlight) = (1, 1)
+        try scene.share(log, among: [0, 1], limits: limits)
+        for _ in 0..<10_000 where log.count < 6 { try scene.run(steps: 1) }
+        #expect(log.count == 6)
+        try scene.execute(0, Self.hide)
+        try scene.run(seconds: 10)
+        #expect(try scene.rows(1, "SELECT _id FROM cars").count == 20)
+        #expect(try scene.rows(1, Self.notes) == [])
+    }
 }
