@@ -42,17 +42,23 @@ extension ShardReader {
         end(.staleEngine)
     }
 
-    /// Records the progress that another hub reports in a beat.
-    package mutating func receive(_ progress: ShardProgress, of author: HubAuthor, at now: UInt64) {
+    /// Records a beat of another hub, which may have no progress in the shard.
+    package mutating func receiveBeat(of author: HubAuthor, at now: UInt64) {
         guard author != own, newerVersion == nil else { return }
         if others[author] == nil, others.count >= limits.authors,
             let oldest = others.min(by: { $0.value.reportedAt < $1.value.reportedAt })?.key
         {
             others[oldest] = nil
         }
-        let hadClaim = nextClaim != .max
         others[author, default: OtherHub(reportedAt: now)].beatAt = now
         others[author]?.reportedAt = now
+    }
+
+    /// Records the progress that another hub reports in a beat.
+    package mutating func receive(_ progress: ShardProgress, of author: HubAuthor, at now: UInt64) {
+        guard author != own, newerVersion == nil else { return }
+        receiveBeat(of: author, at: now)
+        let hadClaim = nextClaim != .max
         if progress.read > ring.last {
             others[author]?.claim = progress
             nextClaim = min(nextClaim, progress.read)

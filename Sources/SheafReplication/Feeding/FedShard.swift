@@ -27,6 +27,8 @@ struct FedShard {
     var savedEntry: UInt64
     /// Whether the store cannot read a group, so that no later one is written.
     var isBlocked = false
+    /// Since when each job that wrote groups has failed; nil if the last one has not.
+    private var failingSince: UInt64?
     /// Number of groups to write before the store has all that was in the shard; nil before the
     /// end of the shard was read.
     private var unwrittenCount: Int?
@@ -57,6 +59,15 @@ struct FedShard {
 
     /// Whether the store has all that was in the shard when reading began.
     var hasCaughtUp: Bool { unwrittenCount == 0 }
+
+    /// Whether other hubs may wait until this one has stored their groups.
+    ///
+    /// A hub that reads the beginning of the shard, cannot read on, or cannot write, would let them
+    /// wait for any time.
+    func isFollowing(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
+        hasCaughtUp && !isBlocked && reader.newerVersion == nil
+            && failingSince.map { now < $0 + limits.liveNanoseconds } ?? true
+    }
 
     /// Creates the mark that shows where the log ends.
     mutating func appendMark(at now: UInt64) -> HubMessageChain.Encoded {
@@ -133,6 +144,7 @@ struct FedShard {
     /// Returns the length of their entries, which are processed.
     mutating func endWriting(in commit: CommitID) -> Int {
         defer { writing = [] }
+        failingSince = nil
         if let count = unwrittenCount { unwrittenCount = max(0, count - writing.count) }
         if let position = writing.compactMap(\.position).last {
             lastPosition = position
@@ -146,6 +158,9 @@ struct FedShard {
         waiting = writing + waiting
         writing = []
     }
+
+    /// Records that the store has failed to write the groups.
+    mutating func recordFailure(at now: UInt64) { failingSince = failingSince ?? now }
 
     /// Records the positions that have become durable; returns whether there are any.
     mutating func recordDurable(through commit: CommitID) -> Bool {

@@ -161,6 +161,8 @@ extension HubFeed {
         isSaving = false
         for index in shards.indices where !shards[index].writing.isEmpty {
             guard !hasFailed else {
+                // Documents ahead of the clock are written once it has reached them.
+                if outcome.error != nil { shards[index].recordFailure(at: now) }
                 shards[index].undoWriting()
                 retry = now + limits.retryNanoseconds
                 continue

@@ -31,6 +31,7 @@ extension HubFeed {
         var hub =
             hubs[author] ?? OtherHub(key: key, lastBeat: now, isDraining: beat.isDraining)
         (hub.lastBeat, hub.isDraining, hub.shards) = (now, beat.isDraining, [:])
+        for index in shards.indices { shards[index].reader.receiveBeat(of: author, at: now) }
         for read in beat.shards where shards.indices.contains(Int(read.shard)) {
             let index = Int(read.shard)
             hub.shards[read.shard] = read.progress
@@ -105,7 +106,9 @@ extension HubFeed {
             isDraining: isDraining, isReady: isReady && servesClients,
             versions: versions, wallMilliseconds: milliseconds,
             clientCount: UInt64(clientCount), addresses: [],
-            shards: shards.map { HubBroadcast.ReadShard(shard: $0.number, progress: $0.progress) })
+            shards: shards.filter { $0.isFollowing(at: now, limits) }.map {
+                HubBroadcast.ReadShard(shard: $0.number, progress: $0.progress)
+            })
         broadcast(.beat(beat))
     }
 }

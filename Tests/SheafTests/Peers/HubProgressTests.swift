@@ -1,0 +1,69 @@
+import Sheaf
+import SheafHubLog
+import SheafMesh
+import SheafReplication
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Hubs that lag, or are stuck, while others go on.
+@Suite struct HubProgressTests {
+    private func insert(
+        _ scene: DocumentScene, _ number: Int, _ id: String, into collection: String = "cars"
+    ) throws {
+        try scene.execute(
+            number, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(id)'})"))
+    }
+
+    /// Whether a hub has acknowledged all that its client has written.
+    private func hasAcknowledged(_ scene: DocumentScene, _ hub: Int, _ client: Int) -> Bool {
+        scene.nodes[client].synced(with: scene.nodes[hub]) == scene.nodes[client].newestCommit
+    }
+
+    @Test func `hubs do not wait for one that has not caught up`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.share(log, among: [0])
+        try scene.run()
+        try scene.connect(0, 2)
+        try scene.run(seconds: 3)
+        // The other hub is live, and reads the log from the beginning.
+        log.undelivered = [1]
+        scene.hubs = [0, 1]
+        try scene.joinLog(1)
+        try scene.run(seconds: 2)
+        try insert(scene, 2, "a")
+        try scene.run(seconds: 3)
+        #expect(scene.nodes[0].replicator.hubStatus?.others.filter(\.isLive).count == 1)
+        #expect(hasAcknowledged(scene, 0, 2))
+        // Once it has caught up, commits wait for it.
+        log.undelivered = []
+        try scene.run(seconds: 3)
+        #expect(try scene.content(of: 1) == scene.content(of: 0))
+        log.undelivered = [1]
+        try insert(scene, 2, "b")
+        try scene.run(seconds: 3)
+        #expect(!hasAcknowledged(scene, 0, 2))
+    }
+
+    @Test func `hubs do not wait for one that cannot read a group`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene(4)
+        for number in 0..<4 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        // Of two hubs with different maps, the second refuses documents in the wrong shard.
+        scene.log = log
+        scene.hubs = [0, 1]
+        try scene.joinLog(0, try ShardMap(shardCount: 2, splitCollections: ["cars"]))
+        try scene.joinLog(1, try ShardMap(shardCount: 2))
+        try scene.run()
+        try scene.connect(0, 2)
+        try scene.run(seconds: 3)
+        for number in 0..<20 { try insert(scene, 2, "car \(number)") }
+        try scene.run(seconds: 5)
+        let blocked = scene.nodes[1].replicator.hubStatus?.shards.filter(\.isBlocked) ?? []
+        #expect(blocked.count == 1)
+        #expect(scene.nodes[0].replicator.hubStatus?.others.filter(\.isLive).count == 1)
+        #expect(hasAcknowledged(scene, 0, 2))
+    }
+}
