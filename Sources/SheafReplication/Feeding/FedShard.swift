@@ -27,6 +27,8 @@ struct FedShard {
     var savedEntry: UInt64
     /// Whether the store cannot read a group, so that no later one is written.
     var isBlocked = false
+    /// When groups that could not be written are written again; nil if there are none.
+    var retryAt: UInt64?
     /// Since when each job that wrote groups has failed; nil if the last one has not.
     private var failingSince: UInt64?
     /// Number of groups to write before the store has all that was in the shard; nil before the
@@ -144,7 +146,7 @@ struct FedShard {
     /// Returns the length of their entries, which are processed.
     mutating func endWriting(in commit: CommitID) -> Int {
         defer { writing = [] }
-        failingSince = nil
+        (failingSince, retryAt) = (nil, nil)
         if let count = unwrittenCount { unwrittenCount = max(0, count - writing.count) }
         if let position = writing.compactMap(\.position).last {
             lastPosition = position

@@ -69,10 +69,16 @@ extension HubFeed {
 
     // MARK: Writing
 
-    /// Writes the next complete groups of one author, unless a job is running.
+    /// Writes the next complete groups of one author in one shard, unless a job is running.
+    ///
+    /// The shards take turns, and one whose groups could not be written does not delay the others.
     mutating func write(_ queries: QueryEngine, at now: UInt64) {
-        guard shards.allSatisfy(\.writing.isEmpty), retry == nil, !isSaving else { return }
-        for index in shards.indices where !shards[index].isBlocked {
+        guard shards.allSatisfy(\.writing.isEmpty), !isSaving else { return }
+        let first = nextWritten
+        for index in shards.indices.map({ (first + $0) % shards.count }) {
+            guard !shards[index].isBlocked, shards[index].retryAt.map({ $0 <= now }) ?? true else {
+                continue
+            }
             let missing = shards[index].missingEntries(at: now, every: limits.rereadNanoseconds)
             for entries in missing {
                 effects.append(.log(.reread(entries, shard: shards[index].id)))
@@ -80,6 +86,7 @@ extension HubFeed {
             guard let group = shards[index].waiting.first, group.isComplete else { continue }
             let steps = beginWriting(of: index, queries)
             guard steps.isEmpty else {
+                nextWritten = (index + 1) % shards.count
                 return effects.append(.write(steps, from: group.group.author.site))
             }
         }
@@ -164,7 +171,7 @@ extension HubFeed {
                 // Documents ahead of the clock are written once it has reached them.
                 if outcome.error != nil { shards[index].recordFailure(at: now) }
                 shards[index].undoWriting()
-                retry = now + limits.retryNanoseconds
+                shards[index].retryAt = now + limits.retryNanoseconds
                 continue
             }
             let length = shards[index].endWriting(

@@ -75,7 +75,7 @@ extension HubFeed {
             ? []
             : (hubs.values.map { $0.lastBeat + limits.liveNanoseconds }
                 + [openedAt + limits.listenNanoseconds]).filter { $0 > lastTick }
-        let retries = [retry, readAgainAt].compactMap { $0 }.filter { $0 > lastTick }
+        let retries = (shards.map(\.retryAt) + [readAgainAt]).compactMap { $0 }.filter { $0 > lastTick }
         return ([beat] + answers + ends + retries).min() ?? beat
     }
 
@@ -86,7 +86,6 @@ extension HubFeed {
             shards[shard].reader.tick(at: now)
             takeEffects(of: shard, at: now)
         }
-        if let due = retry, due <= now { retry = nil }
         write(queries, at: now)
         save(queries, at: now)
         advance(at: now)

@@ -56,8 +56,8 @@ struct HubFeed {
     var rounds: [HubRound] = []
     /// The other hubs, by author.
     var hubs: [HubAuthor: OtherHub] = [:]
-    /// When groups that could not be written are written again; nil if there are none.
-    var retry: UInt64?
+    /// The shard whose groups are written next, if they are complete.
+    var nextWritten = 0
     /// Documents to append as soon as there is room; nil if there are none.
     var backlog: Backlog?
     /// When documents that could not be read are read again; nil if there are none.

@@ -1,8 +1,8 @@
 import Sheaf
+import SheafDocument
 import SheafHubLog
 import SheafMesh
 import SheafReplication
-import SheafStorage
 import SheafTestSupport
 import Testing
 
@@ -65,5 +65,27 @@ import Testing
         #expect(blocked.count == 1)
         #expect(scene.nodes[0].replicator.hubStatus?.others.filter(\.isLive).count == 1)
         #expect(hasAcknowledged(scene, 0, 2))
+    }
+
+    @Test func `a shard whose groups cannot be written does not delay the others`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene(3)
+        let map = try ShardMap(shardCount: 2)
+        let names = (0..<100).map { "cars\($0)" }
+        let collections = try (0..<2).map { shard in
+            try #require(
+                names.first { map.shard(of: DocumentAddress(collection: $0, id: [])) == shard })
+        }
+        // The clock of the first hub is ahead, so that its documents wait.
+        scene.nodes[0].clock.advance(milliseconds: 480_000)
+        try scene.share(log, among: [0, 1, 2], map)
+        try scene.run(seconds: 3)
+        try insert(scene, 0, "ahead", into: collections[0])
+        try scene.run(seconds: 2)
+        try insert(scene, 2, "a", into: collections[1])
+        try scene.run(seconds: 5)
+        let (waiting, others) = (collections[0], collections[1])
+        #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(waiting)")) == [])
+        #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(others)")).count == 1)
     }
 }
