@@ -60,7 +60,7 @@ extension ShardReader {
         receiveBeat(of: author, at: now)
         let hadClaim = nextClaim != .max
         if progress.read > ring.last {
-            others[author]?.claim = progress
+            others[author]?.add(progress)
             nextClaim = min(nextClaim, progress.read)
             if !hadClaim { mark.progressedAt = now }
         } else {
@@ -96,12 +96,14 @@ extension ShardReader {
         nextClaim = .max
         for (author, other) in others {
             guard let claim = other.claim else { continue }
-            if claim.read <= ring.last {
-                others[author]?.claim = nil
-                compareKnown(claim, of: author)
-            } else {
+            guard claim.read <= ring.last else {
                 nextClaim = min(nextClaim, claim.read)
+                continue
             }
+            compareKnown(claim, of: author)
+            let highest = other.highestClaim.flatMap { $0.read > ring.last ? $0 : nil }
+            (others[author]?.claim, others[author]?.highestClaim) = (highest, highest)
+            if let highest { nextClaim = min(nextClaim, highest.read) }
         }
     }
 
@@ -157,7 +159,7 @@ extension ShardReader {
     }
 
     private mutating func checkStaleEngine(at now: UInt64) {
-        let claims = others.values.compactMap { $0.claim?.read }
+        let claims = others.values.compactMap { $0.highestClaim?.read }
         guard let highest = claims.max() else {
             if mark.staleSince != nil { endStale() }
             return
@@ -171,5 +173,13 @@ extension ShardReader {
             emit(.fault(.staleEngine(after: ring.last)))
             emit(.appendMark)
         }
+    }
+}
+
+extension ShardReader.OtherHub {
+    /// Adds a progress beyond the last entry read.
+    mutating func add(_ progress: ShardProgress) {
+        if claim.map({ progress.read < $0.read }) ?? true { claim = progress }
+        if highestClaim.map({ progress.read > $0.read }) ?? true { highestClaim = progress }
     }
 }

@@ -58,8 +58,11 @@ package struct ShardReader: Sendable {
     /// The latest reports of another hub.
     struct OtherHub {
         var beatAt: UInt64?
-        /// Progress beyond the last entry read, whose digest is compared there.
+        /// Progress beyond the last entry read, whose digest is compared there: the lowest one
+        /// since the last comparison, which a reader that lags reaches while later ones arrive.
         var claim: ShardProgress?
+        /// The highest such progress.
+        var highestClaim: ShardProgress?
         var reportedAt: UInt64
     }
 

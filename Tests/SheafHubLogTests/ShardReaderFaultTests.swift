@@ -299,6 +299,9 @@ struct ShardReaderFaultTests {
         #expect(kinds.isEmpty)
         let later = ShardProgress(read: 2, digest: 77, stored: 0)
         reader.receive(later ?? .start, of: other, at: now)
+        // While entries arrive, each beat names a later one.
+        let latest = ShardProgress(read: 9, digest: 7, stored: 0)
+        reader.receive(latest ?? .start, of: other, at: now)
         #expect(kinds.isEmpty)
         receive(group())
         #expect(faults().contains(.otherDigest(other, entry: 2)))

@@ -72,6 +72,8 @@ package final class LogDouble {
     private var isolated: Set<Int> = []
     /// Hubs to which no entries are delivered, although their messages are stored.
     package var undelivered: Set<Int> = []
+    /// Number of entries that are still delivered to a hub; without one, all are.
+    package var deliveries: [Int: Int] = [:]
 
     package init(seed: UInt64, _ faults: Faults = Faults()) {
         random = SeededRandom(seed: seed, "hub log")
@@ -154,6 +156,7 @@ package final class LogDouble {
         }
         let followers = next.keys
             .filter { !isolated.contains($0.hub) && !undelivered.contains($0.hub) }
+            .filter { deliveries[$0.hub] != 0 }
             .sorted { ($0.hub, $0.shard.number) < ($1.hub, $1.shard.number) }
         for follower in followers {
             let shard = entries(of: follower.shard.number, for: follower.hub)
@@ -161,6 +164,7 @@ package final class LogDouble {
                 next[follower] = entry + 1
                 guard let bytes = shard[Int(entry) - 1] else { continue }
                 if happens(faults.repeatsEntry) { next[follower] = entry }
+                deliveries[follower.hub]? -= 1
                 let delivered = HubLogEntry(entry, bytes)
                 return (follower.hub, .received([delivered], shard: follower.shard))
             }

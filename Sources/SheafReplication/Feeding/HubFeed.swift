@@ -169,17 +169,38 @@ struct OtherHub {
     var isDraining: Bool
     /// The entries up to which it has read and stored each shard, as last reported.
     var shards: [UInt16: ShardProgress] = [:]
+    /// The first report after the last compared one, whose digest is compared once this hub has
+    /// read as far.
+    ///
+    /// A hub that lags reaches no newest report while entries arrive, but each earlier one.
+    private var unread: [UInt16: ShardProgress] = [:]
     /// The entries that it has stored, in shards where this hub has computed the same digest.
-    var confirmed: [UInt16: UInt64] = [:]
+    private(set) var confirmed: [UInt16: UInt64] = [:]
 
     /// Whether commits wait for it.
     func isLive(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
         !isDraining && now < lastBeat + limits.liveNanoseconds
     }
 
-    /// Compares its digest of a shard, if this hub has read the shard as far.
+    /// Compares its digests of a shard, as far as this hub has read the shard.
     mutating func confirm(_ number: UInt16, _ reader: ShardReader) {
-        guard let progress = shards[number], progress.stored > confirmed[number] ?? 0,
+        if let progress = unread[number] {
+            guard progress.read <= reader.read else { return }
+            unread[number] = nil
+            compare(progress, of: number, reader)
+        }
+        guard let progress = shards[number] else { return }
+        guard progress.read <= reader.read else {
+            unread[number] = progress
+            return
+        }
+        compare(progress, of: number, reader)
+    }
+
+    private mutating func compare(
+        _ progress: ShardProgress, of number: UInt16, _ reader: ShardReader
+    ) {
+        guard progress.stored > confirmed[number] ?? 0,
             reader.digest(at: progress.read) == progress.digest
         else { return }
         confirmed[number] = progress.stored

@@ -88,4 +88,24 @@ import Testing
         #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(waiting)")) == [])
         #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(others)")).count == 1)
     }
+
+    @Test func `a hub that is slower than another one acknowledges while entries arrive`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene.hubs(log, 2)
+        log.deliveries[0] = 0
+        for number in 0..<20 {
+            try insert(scene, 3, "before \(number)")
+            try scene.run()
+        }
+        try insert(scene, 2, "a")
+        try scene.run()
+        // It reads one entry a second, and as many are appended.
+        for number in 0..<60 {
+            try insert(scene, 3, "after \(number)")
+            log.deliveries[0] = 1
+            try scene.run(seconds: 1)
+        }
+        #expect(log.count > 80)
+        #expect(hasAcknowledged(scene, 0, 2))
+    }
 }
