@@ -75,7 +75,8 @@ extension HubFeed {
             ? []
             : (hubs.values.map { $0.lastBeat + limits.liveNanoseconds }
                 + [openedAt + limits.listenNanoseconds]).filter { $0 > lastTick }
-        let retries = (shards.map(\.retryAt) + [readAgainAt]).compactMap { $0 }.filter { $0 > lastTick }
+        let retries = (shards.map(\.retryAt) + [readAgainAt]).compactMap { $0 }
+            .filter { $0 > lastTick }
         return ([beat] + answers + ends + retries).min() ?? beat
     }
 
