@@ -13,6 +13,11 @@ extension QueryEngine {
         setLimits(of: &transaction, parameters.values)
         let reader = transaction.reader(self, parameters)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
+        if let first = plan.mutations.first, case .evict = first.action {
+            do throws(StoreError) { try checkEviction() } catch {
+                throw error.located(at: first.range, in: statement.text)
+            }
+        }
         let pendingCollections = plan.mutations.isEmpty ? reader.pending.collections : []
         // The plan is complete and no longer reads pending documents.
         reader.releasePending()
@@ -32,6 +37,18 @@ extension QueryEngine {
         return QueryOutcome(
             rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids,
             pendingCollections: pendingCollections, largeDocuments: transaction.largeDocuments)
+    }
+
+    /// Throws if documents must not be evicted.
+    ///
+    /// Clients and other hubs rely on the documents of a hub: one that is evicted before it is in
+    /// the hub log would be in no log at all.
+    package func checkEviction() throws(StoreError) {
+        guard keepsDocuments.load(ordering: .relaxed) else { return }
+        throw StoreError(
+            .meaning,
+            "a hub keeps all documents, so it cannot evict any; "
+                + "evict them at clients, or delete them everywhere with DELETE")
     }
 
     /// Sets the size limits of the documents that a statement writes.

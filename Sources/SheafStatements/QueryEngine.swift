@@ -25,6 +25,9 @@ package final class QueryEngine: Sendable {
     /// The destination of log messages; nil discards them.
     package let log: StoreLog?
 
+    /// Whether EVICT is refused, because the store is that of a hub.
+    package let keepsDocuments = Atomic(false)
+
     package convenience init(
         _ documents: DocumentEngine, log: StoreLog? = nil, isStrict: Bool = false
     ) {

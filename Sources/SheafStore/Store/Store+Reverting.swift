@@ -19,6 +19,7 @@ extension Store {
     ) throws(StoreError) -> CommitID {
         defer { leave() }
         let log = try log
+        try queries.checkEviction()
         do throws(EngineError) {
             return try queries.documents.commit(
                 documents.map { DocumentChange($0.collection, $0.id, .evict) }

@@ -79,6 +79,28 @@ import Testing
         #expect(scene.nodes[2].synced(with: scene.nodes[0]) == scene.nodes[2].newestCommit)
     }
 
+    @Test func `a hub evicts no document that may be in no log yet`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try scene(log)
+        // Another document is in flight, so that the next one waits.
+        log.isStopped = true
+        for number in 0..<20 {
+            try insert(scene, 2, "car \(number)")
+            try scene.run()
+        }
+        for statement in ["EVICT FROM cars", "PROFILE EVICT FROM cars WHERE _id = 'car 19'"] {
+            let error = #expect(throws: StoreError.self) {
+                try scene.execute(0, DQL(verbatim: statement))
+            }
+            #expect(error?.message.contains("a hub keeps all documents") ?? false)
+        }
+        log.isStopped = false
+        try scene.execute(2, "EVICT FROM cars WHERE _id = 'car 1'")
+        try scene.run(seconds: 5)
+        #expect(try scene.rows(1, "SELECT _id FROM cars").count == 20)
+        #expect(scene.nodes[2].synced(with: scene.nodes[0]) == scene.nodes[2].newestCommit)
+    }
+
     @Test func `a batch is acknowledged only once the log has stored it`() throws {
         let log = LogDouble(seed: 1)
         let scene = try scene(log)
