@@ -2,6 +2,7 @@ import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
+import Synchronization
 
 /// Statements that change documents.
 extension QueryEngine {
@@ -38,6 +39,9 @@ extension QueryEngine {
             rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids,
             pendingCollections: pendingCollections, largeDocuments: transaction.largeDocuments)
     }
+
+    /// Refuses EVICT from now on, because the store is that of a hub.
+    package func refuseEvictions() { keepsDocuments.store(true, ordering: .relaxed) }
 
     /// Throws if documents must not be evicted.
     ///

@@ -26,7 +26,7 @@ package final class QueryEngine: Sendable {
     package let log: StoreLog?
 
     /// Whether EVICT is refused, because the store is that of a hub.
-    package let keepsDocuments = Atomic(false)
+    let keepsDocuments = Atomic(false)
 
     package convenience init(
         _ documents: DocumentEngine, log: StoreLog? = nil, isStrict: Bool = false

@@ -13,7 +13,7 @@ extension Replicator {
     package func share(_ configuration: HubFeedConfiguration, at now: UInt64) throws(EngineError) {
         self.now = now
         isHub = true
-        queries.keepsDocuments.store(true, ordering: .relaxed)
+        queries.refuseEvictions()
         var feed = try HubFeed(
             configuration, from: news.snapshot, scopes, site: queries.documents.site,
             key: identity.peerKey, nonce: randomNumber())
