@@ -36,6 +36,10 @@ package struct HubGroupWriter: Sendable {
     /// Length of the finished segments.
     package var count: Int { output.count }
 
+    /// Length of all documents before compression, about: that which readers limit.
+    package var expandedLength: Int { segmentsLength + raw.count }
+    private var segmentsLength = 0
+
     /// Assigns a number to a name; returns nil when none is left, or if the name is too long.
     package mutating func number(_ name: [UInt8]) -> UInt16? {
         if let number = names.number(of: name) { return number }
@@ -76,6 +80,7 @@ package struct HubGroupWriter: Sendable {
         WireNameDictionary.write(freshNames, into: &segment)
         freshNames = []
         segment.write(raw.bytes)
+        segmentsLength += segment.count
         raw.removeAll()
         let block = segments.bytes(of: segment.bytes)
         block.withUnsafeBytes { output.writeLengthPrefixed($0) }

@@ -18,6 +18,8 @@ extension HubFeed {
         let commit: CommitID
         /// Whether the documents of a shard are one group, because their commits are known.
         let isAtomic: Bool
+        /// Whether a group has some of the documents of the first shard.
+        var isDivided = false
         var shards: [(shard: UInt16, documents: ArraySlice<Changed>)]
         /// The last message of each shard.
         var ends: [(shard: UInt16, sequence: UInt64)] = []
@@ -45,7 +47,7 @@ extension HubFeed {
         // Commits wait until an error has ended: `shipped` and the backlog stay.
         readAgainAt = now + limits.retryNanoseconds
         while shards.allSatisfy({ $0.appender.hasRoom(limits) }) {
-            if backlog == nil { try begin(news) }
+            while backlog == nil, shipped < news.snapshot.log.commit { try begin(news) }
             guard var next = backlog else { break }
             try appendNext(&next, news.snapshot, queries, at: now)
             backlog = next.shards.isEmpty ? nil : next
@@ -67,9 +69,12 @@ extension HubFeed {
 
     /// Finds the documents that the commits after `shipped` have changed.
     private mutating func begin(_ news: News) throws(EngineError) {
-        let commit = news.snapshot.log.commit
-        guard shipped < commit else { return }
-        let commits = news.commits(after: shipped)
+        var commit = news.snapshot.log.commit
+        let commits = news.commits(after: shipped).map { all in
+            let first = separable(all)
+            if let last = first.last, first.endIndex < all.endIndex { commit = last.number }
+            return first
+        }
         let keys =
             if let commits {
                 keys(changedBy: commits)
@@ -86,6 +91,29 @@ extension HubFeed {
         shipped = commit
     }
 
+    /// Returns the first commits, as many as become one group for each shard.
+    ///
+    /// A group has the present states of its documents. So it ends only where no later commit has
+    /// changed a document of it: readers would see that document without the others of the commit.
+    private func separable(_ commits: ArraySlice<News.Commit>) -> ArraySlice<News.Commit> {
+        guard commits.reduce(0, { $0 + $1.changes.count }) > limits.mergedChanges else {
+            return commits
+        }
+        var last: [DocumentKey: Int] = [:]
+        for index in commits.indices where !isReceived(commits[index]) {
+            for change in commits[index].changes { last[change.key] = index }
+        }
+        var (count, end) = (0, commits.startIndex)
+        for index in commits.indices {
+            count += commits[index].changes.count
+            if !isReceived(commits[index]) {
+                end = commits[index].changes.reduce(end) { max($0, last[$1.key] ?? $0) }
+            }
+            if count >= limits.mergedChanges, end <= index { return commits[...index] }
+        }
+        return commits
+    }
+
     /// Appends the next group.
     private mutating func appendNext(
         _ backlog: inout Backlog, _ snapshot: DocumentSnapshot, _ queries: QueryEngine,
@@ -94,20 +122,25 @@ extension HubFeed {
         guard let number = backlog.shards.first?.shard else { return }
         let all = backlog.shards[0].documents
         var documents = all
+        let most =
+            backlog.isAtomic ? limits.groupLength : min(limits.written, limits.groupLength)
         let payload = try payload(
-            &documents, ofLength: backlog.isAtomic ? .max : limits.written, of: backlog.commit,
-            snapshot, queries, allowsNone: !backlog.isAtomic)
+            &documents, ofLength: most, of: backlog.commit, snapshot, queries,
+            allowsNone: !backlog.isAtomic || backlog.isDivided)
+        // Readers refuse longer groups, so a commit with more documents is not atomic for them.
+        let isWhole = backlog.isAtomic && !backlog.isDivided && documents.isEmpty
         if let payload {
             let part = all[..<documents.startIndex]
             append(
                 payload, HubMessage.Extent(base: backlog.base, commit: backlog.commit),
-                backlog.isAtomic ? nil : Self.range(part), to: number, at: now)
+                isWhole ? nil : Self.range(part), to: number, at: now)
         }
         guard documents.isEmpty else {
-            backlog.shards[0].documents = documents
+            (backlog.shards[0].documents, backlog.isDivided) = (documents, true)
             return
         }
         backlog.shards.removeFirst()
+        backlog.isDivided = false
         guard payload != nil else { return }
         backlog.ends.append((number, shards[Int(number)].appender.chain.sequence))
     }
@@ -190,9 +223,10 @@ extension HubFeed {
         let known = pausesVersion
         var group = HubGroupWriter(commit: commit, pauses: unreportedPauses(queries))
         var isEmpty = true
-        var length = 0
         do throws(EngineError) {
-            while length < most, let (address, key) = documents.popFirst() {
+            while isEmpty || group.expandedLength < most,
+                let (address, key) = documents.popFirst()
+            {
                 // The scopes may have changed since the document was found.
                 guard scopes.allows(address.collection, toServer: true),
                     let document = try snapshot.document(key), !document.isRemnant
@@ -206,7 +240,6 @@ extension HubFeed {
                     try snapshot.unprovenTokens(in: bytes, of: key, queries.documents)
                 }
                 bytes.withUnsafeBytes { group.add(address, $0, unproven: unproven) }
-                length += bytes.count
                 isEmpty = false
             }
         } catch {

@@ -45,10 +45,7 @@ extension HubFeed {
         let shard = shards[index]
         let sent = shard.appender.sent
         guard let first = sent.first, first.sequences.lowerBound <= range.lowerBound else {
-            return broadcast(
-                .incident(
-                    ShardIncident(.loss, entry: shard.reader.read, digest: shard.reader.digest),
-                    shard: shard.number))
+            return reportLoss(in: shard)
         }
         let groups = sent.filter { $0.sequences.overlaps(range) }
         var contents: [ShardAppender.Documents] = []
@@ -69,11 +66,30 @@ extension HubFeed {
         }
         var documents: ArraySlice<Changed> =
             found.sorted { $0.key < $1.key }.map { (address: $0.key, key: $0.value) }[...]
+        let known = pausesVersion
         let payload = try payload(
-            &documents, ofLength: .max, of: covered.upperBound, snapshot, queries, allowsNone: true)
+            &documents, ofLength: limits.replacedLength, of: covered.upperBound, snapshot, queries,
+            allowsNone: true)
         guard let payload else { return }
+        guard documents.isEmpty else {
+            pausesVersion = known
+            // One group cannot have all documents; those of single groups may be short enough.
+            guard groups.count > 1 else { return reportLoss(in: shard) }
+            for group in groups {
+                try replace(group.sequences, of: index, snapshot, queries, at: now)
+            }
+            return
+        }
         let messages = shards[index].appender.replace(
             covered, by: payload, contents, shard.progress, at: now)
         for message in messages { effects.append(.log(.append(message, to: log))) }
+    }
+
+    /// Reports that this author cannot replace messages.
+    private mutating func reportLoss(in shard: FedShard) {
+        broadcast(
+            .incident(
+                ShardIncident(.loss, entry: shard.reader.read, digest: shard.reader.digest),
+                shard: shard.number))
     }
 }

@@ -215,6 +215,14 @@ package struct HubFeedLimits: Sendable {
     package var bytesInFlight = 4 << 20
     /// Number of document bytes of a job that writes groups, and of a group without a commit.
     package var written = 4 << 20
+    /// Number of changes of commits that become one group, if the documents of several of them
+    /// need not be in one.
+    package var mergedChanges = 4_096
+    /// Expanded length of a group; documents beyond it are in other groups.
+    package var groupLength = 256 << 20
+    /// Expanded length of a group that replaces lost messages; more than `groupLength`, since its
+    /// documents may have become longer.
+    package var replacedLength = HubLimits.groupLength - (64 << 20)
     /// Number of rounds that are not hub-durable; beyond it, they are merged.
     package var rounds = 4_096
     /// After this time without a beat, a hub is not live.

@@ -1,0 +1,102 @@
+import Sheaf
+import SheafHubLog
+import SheafMesh
+import SheafReplication
+import SheafTestSupport
+import Testing
+
+/// How the documents of commits are divided into groups.
+@Suite struct HubGroupLengthTests {
+    /// Returns the number of documents in each group of a log, after decoding it.
+    private func groups(_ log: LogDouble, ofLength most: Int = .max) throws -> [Int] {
+        var counts: [Int] = []
+        var reader: HubGroupReader?
+        for bytes in log.entries[0] ?? [] {
+            let message = try (bytes ?? []).withUnsafeBytes {
+                try HubMessage(decoding: $0, log: DocumentScene.logID, shard: 0)
+            }
+            guard message.kind == .documents else { continue }
+            if !message.flags.contains(.continues) {
+                counts.append(0)
+                reader = HubGroupReader(
+                    commit: message.extent.commit, shard: 0, in: .single, groupLength: most)
+            }
+            let isLast = !message.flags.contains(.isContinued)
+            counts[counts.count - 1] +=
+                try reader?.read(message.payload, isLast: isLast).count ?? 0
+        }
+        return counts
+    }
+
+    /// Returns two hubs with limits.
+    private func scene(_ log: LogDouble, _ limits: HubFeedLimits) throws -> DocumentScene {
+        let scene = try DocumentScene(2)
+        try scene.share(log, among: [0, 1], limits: limits)
+        try scene.run(seconds: 3)
+        return scene
+    }
+
+    @Test func `a commit that is too long for a group is divided`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.groupLength = 100_000
+        let scene = try scene(log, limits)
+        var random = SeededRandom(seed: 1, "texts")
+        let documents = (0..<40).map { number in
+            let text = random.bytes(3_000).map { String($0, radix: 16) }.joined()
+            return "({'_id': 'car \(number)', 'text': '\(text)'})"
+        }
+        let list = documents.joined(separator: ", ")
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(list)"))
+        try scene.run(seconds: 5)
+        let groups = try groups(log, ofLength: 110_000)
+        #expect(groups.count >= 2 && groups.reduce(0, +) == 40)
+        #expect(try scene.content(of: 1) == scene.content(of: 0))
+        let status = scene.nodes[0].replicator.hubStatus
+        #expect(status?.durable == scene.nodes[0].newestCommit)
+    }
+
+    @Test func `commits that wait are not all merged into one group`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.mergedChanges = 10
+        let scene = try scene(log, limits)
+        log.isStopped = true
+        for number in 0..<100 {
+            try scene.execute(
+                0, DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'car \(number)'})"))
+        }
+        try scene.run()
+        log.isStopped = false
+        try scene.run(seconds: 5)
+        let groups = try groups(log)
+        #expect(groups.reduce(0, +) == 100)
+        #expect(groups.allSatisfy { $0 <= 10 }, "\(groups)")
+        #expect(groups.contains(10))
+        #expect(try scene.content(of: 1) == scene.content(of: 0))
+    }
+
+    @Test func `commits that change the same document are atomic in other hubs`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.mergedChanges = 10
+        let scene = try scene(log, limits)
+        log.isStopped = true
+        for number in 1...40 {
+            try scene.execute(
+                0,
+                DQL(
+                    verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'last', 'n': \(number)}), "
+                        + "({'_id': 'car \(number)'}) ON ID CONFLICT DO UPDATE"))
+        }
+        log.isStopped = false
+        for _ in 0..<1_000 {
+            try scene.run(steps: 1)
+            let count = try scene.rows(1, "SELECT _id FROM cars").count
+            let last = try scene.rows(1, "SELECT n FROM cars WHERE _id = 'last'")
+            #expect(last == (count == 0 ? [] : ["{\"n\":\(count - 1)}"]))
+        }
+        try scene.run(seconds: 5)
+        #expect(try scene.rows(1, "SELECT _id FROM cars").count == 41)
+    }
+}
