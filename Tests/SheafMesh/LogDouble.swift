@@ -74,6 +74,11 @@ package final class LogDouble {
     package var undelivered: Set<Int> = []
     /// Number of entries that are still delivered to a hub; without one, all are.
     package var deliveries: [Int: Int] = [:]
+    /// The ranges of entries that hubs have requested once more.
+    private(set) package var rereads: [ClosedRange<UInt64>] = []
+    /// Whether requested entries wait for `deliverReread`.
+    package var holdsRereads = false
+    private var held: [(hub: Int, event: HubEvent)] = []
 
     package init(seed: UInt64, _ faults: Faults = Faults()) {
         random = SeededRandom(seed: seed, "hub log")
@@ -107,7 +112,12 @@ package final class LogDouble {
                 number <= UInt64(known.count)
                     ? known[Int(number) - 1].map { HubLogEntry(number, $0) } : nil
             }
-            if !again.isEmpty { answers.append((hub, .received(again, shard: shard))) }
+            rereads.append(range)
+            if holdsRereads {
+                held += again.map { (hub, .received([$0], shard: shard)) }
+            } else if !again.isEmpty {
+                answers.append((hub, .received(again, shard: shard)))
+            }
         case .consumed: break
         case .broadcast(let bytes):
             guard !isolated.contains(hub) else { return }
@@ -123,6 +133,11 @@ package final class LogDouble {
         next = next.filter { $0.key.hub != hub }
         answers.removeAll { $0.hub == hub }
         // Its appended messages may be stored all the same.
+    }
+
+    /// Delivers the next entry that was requested once more.
+    package func deliverReread() {
+        if !held.isEmpty { answers.append(held.removeFirst()) }
     }
 
     package func isolate(_ hub: Int) { isolated.insert(hub) }

@@ -84,13 +84,14 @@ struct FedShard {
     mutating func add(_ group: ShardGroup) { waiting.append(WaitingGroup(group)) }
 
     /// Adds entries that were read again to the groups that lack them.
-    mutating func complete(with entry: HubLogEntry) {
+    mutating func complete(with entry: HubLogEntry, at now: UInt64) {
         for index in waiting.indices where !waiting[index].isComplete {
-            waiting[index].add(entry, of: reader.log, number)
+            waiting[index].add(entry, of: reader.log, number, at: now)
         }
     }
 
-    /// Returns the entries to read again for the first group, at most once in a time.
+    /// Returns the entries to read again for the first group, at most once in a time in which none
+    /// of them arrive.
     mutating func missingEntries(
         at now: UInt64, every nanoseconds: UInt64
     ) -> [ClosedRange<UInt64>] {
@@ -183,7 +184,7 @@ struct WaitingGroup {
     var position: ShardPosition?
     /// Length of the entries that count as processed once it is written.
     var length = 0
-    /// When its missing payloads were requested.
+    /// When its missing payloads were requested, or the last one of them arrived.
     var requestedAt: UInt64?
 
     init(_ group: ShardGroup) {
@@ -195,7 +196,9 @@ struct WaitingGroup {
     var isComplete: Bool { payloads.allSatisfy { $0 != nil } }
 
     /// Adds the payload of an entry that was read again.
-    mutating func add(_ entry: HubLogEntry, of log: HubLogID, _ shard: UInt16) {
+    mutating func add(
+        _ entry: HubLogEntry, of log: HubLogID, _ shard: UInt16, at now: UInt64
+    ) {
         guard let index = group.parts.firstIndex(where: { $0.entry == entry.number }),
             payloads[index] == nil
         else { return }
@@ -206,5 +209,6 @@ struct WaitingGroup {
             message.encoded.checksum == group.parts[index].checksum
         else { return }
         payloads[index] = message.payload
+        if requestedAt != nil { requestedAt = now }
     }
 }

@@ -19,7 +19,7 @@ extension HubFeed {
         var (length, lengthAgain) = (0, 0)
         for entry in entries {
             if entry.number <= shards[index].reader.read {
-                shards[index].complete(with: entry)
+                shards[index].complete(with: entry, at: now)
                 lengthAgain += entry.bytes.count
             } else {
                 length += entry.bytes.count

@@ -36,24 +36,52 @@ import Testing
         return scene
     }
 
+    /// Returns documents with random texts, which are not compressed much.
+    private func texts(_ count: Int) -> String {
+        var random = SeededRandom(seed: 1, "texts")
+        return (0..<count).map { number in
+            let text = random.bytes(3_000).map { String($0, radix: 16) }.joined()
+            return "({'_id': 'car \(number)', 'text': '\(text)'})"
+        }
+        .joined(separator: ", ")
+    }
+
     @Test func `a commit that is too long for a group is divided`() throws {
         let log = LogDouble(seed: 1)
         var limits = HubFeedLimits()
         limits.groupLength = 100_000
         let scene = try scene(log, limits)
-        var random = SeededRandom(seed: 1, "texts")
-        let documents = (0..<40).map { number in
-            let text = random.bytes(3_000).map { String($0, radix: 16) }.joined()
-            return "({'_id': 'car \(number)', 'text': '\(text)'})"
-        }
-        let list = documents.joined(separator: ", ")
-        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(list)"))
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(texts(40))"))
         try scene.run(seconds: 5)
         let groups = try groups(log, ofLength: 110_000)
         #expect(groups.count >= 2 && groups.reduce(0, +) == 40)
         #expect(try scene.content(of: 1) == scene.content(of: 0))
         let status = scene.nodes[0].replicator.hubStatus
         #expect(status?.durable == scene.nodes[0].newestCommit)
+    }
+
+    @Test func `entries are not requested again while they arrive`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.reader.stagedLength = 70_000
+        let scene = try scene(log, limits)
+        log.holdsRereads = true
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(texts(200))"))
+        try scene.run(seconds: 1)
+        let requested = log.rereads
+        #expect(!requested.isEmpty)
+        for _ in 0..<8 {
+            log.deliverReread()
+            try scene.run()
+            for _ in 0..<2 { try scene.advance(milliseconds: 250) }
+        }
+        #expect(log.rereads == requested)
+        // An engine that returns nothing is asked again.
+        try scene.run(seconds: 3)
+        #expect(log.rereads.count > requested.count)
+        log.holdsRereads = false
+        try scene.run(seconds: 5)
+        #expect(try scene.content(of: 1) == scene.content(of: 0))
     }
 
     @Test func `commits that wait are not all merged into one group`() throws {
