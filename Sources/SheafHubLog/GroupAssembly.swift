@@ -57,13 +57,13 @@ struct GroupAssembly: Sendable {
         _ part: Part?, at sequence: UInt64, isKnown: (before: Bool, after: Bool)
     ) -> Outcome {
         var outcome = Outcome()
-        place(part, at: sequence, isKnown: isKnown, &outcome)
+        insert(part, at: sequence, isKnown: isKnown, &outcome)
         // Late messages of a group that was discarded were reported with it.
         outcome.malformed.removeAll { discarded?.overlaps($0.extendedByOne) ?? false }
         return outcome
     }
 
-    private mutating func place(
+    private mutating func insert(
         _ part: Part?, at sequence: UInt64, isKnown: (before: Bool, after: Bool),
         _ outcome: inout Outcome
     ) {

@@ -129,8 +129,8 @@ extension ShardReader {
     ) {
         // Until the end of the log is read, the next entries may be of any author.
         guard own == nil || mark.hasReadOwn, !reading.isMissingConfirmed else { return }
-        let heardAt = max(reading.arrivedAt, others[author]?.beatAt ?? 0, mark.readOwnAt)
-        let silence = Self.elapsed(heardAt, now)
+        let lastMessageAt = max(reading.arrivedAt, others[author]?.beatAt ?? 0, mark.readOwnAt)
+        let silence = Self.elapsed(lastMessageAt, now)
         let isSilent = silence >= limits.liveNanoseconds
         authors[author]?.isSilent = isSilent
         if isSilent { endLosing(author) }

@@ -26,7 +26,7 @@ extension HubFeed {
     private mutating func receive(
         _ beat: HubBroadcast.Beat, of author: HubAuthor, _ key: [UInt8], at now: UInt64
     ) {
-        // A hub that was opened a moment ago waits for the beats of others.
+        // A hub that was opened waits two seconds for the beats of others.
         if hubs[author] == nil { isBeatDue = true }
         var hub =
             hubs[author] ?? OtherHub(key: key, lastBeat: now, isDraining: beat.isDraining)
@@ -46,7 +46,8 @@ extension HubFeed {
         advance(at: now)
     }
 
-    /// Removes hubs that were not heard of for long; each opening of a store is a new one.
+    /// Removes the hubs that are not live if there are more than `HubLimits.authors`; each opening
+    /// of a store is another one.
     private mutating func forgetHubs(at now: UInt64) {
         guard hubs.count > HubLimits.authors else { return }
         hubs = hubs.filter { $0.value.isLive(at: now, limits) }

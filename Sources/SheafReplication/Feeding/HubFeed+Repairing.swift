@@ -23,7 +23,7 @@ extension HubFeed {
         }
     }
 
-    /// Whether messages exist that no group has replaced a moment ago.
+    /// Whether messages exist that no group has replaced in the last five seconds.
     private func needsReplacement(
         _ range: ClosedRange<UInt64>, of index: Int, at now: UInt64
     ) -> Bool {

@@ -133,7 +133,7 @@ import Testing
         #expect(try inserted.lost(scene, from: [0, 1]) == [])
     }
 
-    @Test func `a hub that was opened a moment ago waits for the others`() throws {
+    @Test func `a hub that was opened two seconds ago or less waits for the others`() throws {
         let log = LogDouble(seed: 1)
         let scene = try DocumentScene.hubs(log, 2)
         var inserted = Inserted()
