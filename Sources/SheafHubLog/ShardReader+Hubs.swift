@@ -102,7 +102,8 @@ extension ShardReader {
             }
             compareKnown(claim, of: author)
             let highest = other.highestClaim.flatMap { $0.read > ring.last ? $0 : nil }
-            (others[author]?.claim, others[author]?.highestClaim) = (highest, highest)
+            others[author]?.claim = highest
+            others[author]?.highestClaim = highest
             if let highest { nextClaim = min(nextClaim, highest.read) }
         }
     }

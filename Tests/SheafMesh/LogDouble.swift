@@ -114,7 +114,7 @@ package final class LogDouble {
             }
             rereads.append(range)
             if holdsRereads {
-                held += again.map { (hub, .received([$0], shard: shard)) }
+                for entry in again { held.append((hub, .received([entry], shard: shard))) }
             } else if !again.isEmpty {
                 answers.append((hub, .received(again, shard: shard)))
             }

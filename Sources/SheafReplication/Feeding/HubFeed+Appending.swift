@@ -136,7 +136,8 @@ extension HubFeed {
                 isWhole ? nil : Self.range(part), to: number, at: now)
         }
         guard documents.isEmpty else {
-            (backlog.shards[0].documents, backlog.isDivided) = (documents, true)
+            backlog.shards[0].documents = documents
+            backlog.isDivided = true
             return
         }
         backlog.shards.removeFirst()

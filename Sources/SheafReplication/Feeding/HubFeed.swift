@@ -173,9 +173,9 @@ struct OtherHub {
     /// read as far.
     ///
     /// A hub that lags reaches no newest report while entries arrive, but each earlier one.
-    private var unread: [UInt16: ShardProgress] = [:]
+    var unread: [UInt16: ShardProgress] = [:]
     /// The entries that it has stored, in shards where this hub has computed the same digest.
-    private(set) var confirmed: [UInt16: UInt64] = [:]
+    var confirmed: [UInt16: UInt64] = [:]
 
     /// Whether commits wait for it.
     func isLive(at now: UInt64, _ limits: HubFeedLimits) -> Bool {

@@ -73,8 +73,10 @@ import Testing
         let map = try ShardMap(shardCount: 2)
         let names = (0..<100).map { "cars\($0)" }
         let collections = try (0..<2).map { shard in
-            try #require(
-                names.first { map.shard(of: DocumentAddress(collection: $0, id: [])) == shard })
+            let found = names.first {
+                map.shard(of: DocumentAddress(collection: $0, id: [])) == shard
+            }
+            return try #require(found)
         }
         // The clock of the first hub is ahead, so that its documents wait.
         scene.nodes[0].clock.advance(milliseconds: 480_000)
