@@ -1,48 +1,71 @@
-import SheafHubLog
+package import SheafHubLog
 
 /// The messages that wait to be appended, and those that the server has not committed.
 ///
 /// A batch has messages of one shard, in their order, and is one transaction: so it locks the
 /// counter of one shard, and hubs never wait for each other in a circle. At most one batch of a
 /// shard is in flight, so a batch that fails is repeated before later messages.
-struct AppendQueue: Sendable {
+///
+/// A message has one entry in the queue: a hub appends messages without an answer again, every
+/// few seconds, and those of a long outage would otherwise fill the memory.
+package struct AppendQueue: Sendable {
     /// A message to append.
-    struct Item: Sendable {
+    package struct Item: Sendable {
         let log: HubLogID
-        let id: HubMessageID
+        package let id: HubMessageID
         let bytes: [UInt8]
         /// Whether the message may be stored.
-        var isRepeated = false
+        package fileprivate(set) var isRepeated = false
+
+        package init(log: HubLogID, id: HubMessageID, bytes: [UInt8]) {
+            self.log = log
+            self.id = id
+            self.bytes = bytes
+        }
+
+        fileprivate var key: Key { Key(log: log, id: id) }
     }
 
     /// Messages that are committed together.
-    struct Batch: Sendable {
+    package struct Batch: Sendable {
         let shard: HubShard
-        var items: [Item]
+        package var items: [Item]
         /// Whether one of the messages may be stored.
         var isRepeated: Bool { items.contains { $0.isRepeated } }
+    }
+
+    /// The identity of a message in the queue.
+    fileprivate struct Key: Hashable {
+        let log: HubLogID
+        let id: HubMessageID
     }
 
     private var waiting: [HubShard: [Item]] = [:]
     /// The shards with waiting messages and no batch in flight, the longest waiting one first.
     private var ready: [HubShard] = []
     private var inFlight: [Batch] = []
+    /// The messages that wait or are in flight.
+    private var keys: Set<Key> = []
 
-    /// Adds a message after all others of its shard.
-    mutating func append(_ item: Item) {
+    /// Creates an empty queue.
+    package init() {}
+
+    /// Adds a message after all others of its shard, unless it waits already or is in flight.
+    package mutating func append(_ item: Item) {
+        guard keys.insert(item.key).inserted else { return }
         let shard = HubShard(item.id.shard, of: item.log)
         waiting[shard, default: []].append(item)
         makeReady(shard)
     }
 
     /// The oldest batch in flight, whose results arrive next.
-    var oldest: Batch? { inFlight.first }
+    package var oldest: Batch? { inFlight.first }
 
     /// Whether no batch is in flight.
     var isIdle: Bool { inFlight.isEmpty }
 
     /// Takes the next batch to send; nil if there is none, or enough are in flight.
-    mutating func next() -> Batch? {
+    package mutating func next() -> Batch? {
         guard inFlight.count < PostgreSQLLimits.batchesInFlight, !ready.isEmpty else {
             return nil
         }
@@ -62,14 +85,16 @@ struct AppendQueue: Sendable {
     }
 
     /// Removes the oldest batch in flight; `again` are its messages that must be appended again.
-    mutating func complete(again: [Item]) {
+    package mutating func complete(again: [Item]) {
         guard !inFlight.isEmpty else { return }
         let batch = inFlight.removeFirst()
+        for item in batch.items { keys.remove(item.key) }
+        for item in again { keys.insert(item.key) }
         putBack(again, of: batch.shard)
     }
 
     /// Puts all batches in flight back, after their connection ended.
-    mutating func putBackAll() {
+    package mutating func putBackAll() {
         let batches = inFlight
         inFlight = []
         for batch in batches { putBack(batch.items, of: batch.shard) }
