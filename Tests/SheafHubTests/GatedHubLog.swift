@@ -6,6 +6,10 @@ final class LogGate: Sendable {
     struct State {
         /// Whether the engine stores no message of the hub.
         var losesAppends = false
+        /// Whether the engine never stores the next message of the hub.
+        var losesNext = false
+        /// The message that the engine never stores.
+        var lost: HubMessageID?
         /// Whether entries wait until the gate is opened.
         var holdsEntries = false
         /// Whether broadcasts are lost.
@@ -26,7 +30,16 @@ final class LogGate: Sendable {
         for event in held { event() }
     }
 
-    var losesAppends: Bool { state.withLock { $0.losesAppends } }
+    /// Whether the engine does not store a message.
+    func loses(_ id: HubMessageID) -> Bool {
+        state.withLock { state in
+            if state.losesNext { (state.lost, state.losesNext) = (id, false) }
+            return state.losesAppends || state.lost == id
+        }
+    }
+
+    /// Whether a message was lost for good.
+    var hasLost: Bool { state.withLock { $0.lost != nil } }
     var losesBroadcasts: Bool { state.withLock { $0.losesBroadcasts } }
 
     /// Keeps an event if entries are held; returns whether it does.
@@ -51,7 +64,7 @@ final class GatedHubLog: HubLog {
     func stop() { log.stop() }
 
     func append(_ message: [UInt8], to hubLog: HubLogID, as id: HubMessageID) {
-        if !gate.losesAppends { log.append(message, to: hubLog, as: id) }
+        if !gate.loses(id) { log.append(message, to: hubLog, as: id) }
     }
 
     func broadcast(_ bytes: [UInt8]) {

@@ -62,6 +62,30 @@ import Testing
         try await hub.close()
     }
 
+    @Test func `a hub does not wait for a message whose documents were stored in another one`()
+        async throws
+    {
+        let (gate, clock) = (LogGate(), FakeClock())
+        let scene = HubScene(clock: clock.clock)
+        var options = HubOptions()
+        options.clock = clock.clock
+        let other = try await scene.hub(options: options)
+        let hub = try await scene.hub(options: options, through: gate)
+        for hub in [hub, other] { try await hub.waitUntilReady() }
+        let client = try await scene.client(of: hub)
+        try await client.insert("a", acknowledgedBy: hub)
+        gate.set { $0.losesNext = true }
+        _ = try await client.insert("b")
+        try await until("the message is appended") { gate.hasLost }
+        // The other hub requests the documents of the message before this one.
+        try await client.insert("c", acknowledgedBy: hub)
+        try await other.peer.waitForCars(["a", "b", "c"])
+        clock.advance(milliseconds: 11_000)
+        try await until("the hub is ready") { hub.status.isReady }
+        try await client.close()
+        for hub in [hub, other] { try await hub.close() }
+    }
+
     @Test func `a hub whose clock differs from that of the engine and of others is not ready`()
         async throws
     {

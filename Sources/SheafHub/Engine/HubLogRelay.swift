@@ -1,4 +1,5 @@
 package import SheafHubLog
+import SheafReplication
 import SheafSync
 import SheafSystem
 import Synchronization
@@ -37,6 +38,11 @@ package final class HubLogRelay: HubLog, HubLogHost {
     /// Records the beats of the hubs of a log from now on.
     func read(beatsOf log: HubLogID) {
         state.withLock { $0.hubs.log = log }
+    }
+
+    /// Forgets the messages without an answer for which the hub no longer waits.
+    func forgetReplaced(_ progress: HubProgress) {
+        state.withLock { $0.traffic.forgetReplaced(progress) }
     }
 
     /// The messages of this hub, and the answers of the engine.

@@ -1,4 +1,5 @@
 import SheafHubLog
+import SheafReplication
 
 /// The messages of a hub, and the answers of the engine.
 struct EngineTraffic: Sendable {
@@ -45,6 +46,19 @@ struct EngineTraffic: Sendable {
             if appendTimes.count >= Self.maximumTimes { appendTimes = [:] }
             appendTimes[Entry(shard: id.shard, number: entry)] = appended.wallMilliseconds
             compareClocks()
+        }
+        if unanswered.isEmpty { lastFailure = nil }
+    }
+
+    /// Forgets the messages for which the hub no longer waits.
+    ///
+    /// The engine has not answered for a message whose documents are stored in later messages.
+    mutating func forgetReplaced(_ progress: HubProgress) {
+        guard !unanswered.isEmpty else { return }
+        var first: [UInt16: UInt64] = [:]
+        for shard in progress.shards { first[shard.number] = shard.firstUnstored }
+        unanswered = unanswered.filter { id, _ in
+            id.author != progress.author || id.sequence >= first[id.shard] ?? 0
         }
         if unanswered.isEmpty { lastFailure = nil }
     }

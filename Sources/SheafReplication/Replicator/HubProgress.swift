@@ -15,6 +15,8 @@ package struct HubProgress: Sendable {
         /// Messages that are appended and not stored, and their bytes.
         package let unstoredMessages: Int
         package let unstoredLength: Int
+        /// The sequence of the first of these messages, or of the next message if there is none.
+        package let firstUnstored: UInt64
         /// Groups of other hubs that are read and not written.
         package let unwrittenGroups: Int
         /// The contradictions that have not ended.

@@ -15,6 +15,7 @@ extension Replicator {
                 hasCaughtUp: shard.hasCaughtUp, isBlocked: shard.isBlocked,
                 unstoredMessages: shard.appender.pending.count { !$0.isStored },
                 unstoredLength: shard.appender.pendingLength,
+                firstUnstored: shard.appender.firstUnstored,
                 unwrittenGroups: shard.waiting.count + shard.writing.count,
                 incidents: shard.reader.incidents, newerVersion: shard.reader.newerVersion)
         }
@@ -66,6 +67,13 @@ extension Receiver {
     /// Number of received batches, complete or not, that are not acknowledged.
     fileprivate var unacknowledged: Int {
         waiting.count + written.count + (isWriting ? 1 : 0) + (staged.isEmpty ? 0 : 1)
+    }
+}
+
+extension ShardAppender {
+    /// The sequence of the first message that is not stored, or of the next one.
+    fileprivate var firstUnstored: UInt64 {
+        pending.first { !$0.isStored }?.message.id.sequence ?? chain.sequence + 1
     }
 }
 
