@@ -59,7 +59,8 @@ public final class Hub: Sendable {
     ///
     /// The first hub of a database creates the log. The hub begins to read it, and accepts no
     /// connections before `start()`. `report` gets the status each time that the
-    /// reasons for which the hub is not ready have changed.
+    /// reasons for which the hub is not ready have changed. Canceling the task ends the wait for an
+    /// engine that does not respond.
     public static nonisolated(nonsending) func open(
         at path: String, configuration: PeerConfiguration, engine: HubEngine,
         options: HubOptions = HubOptions(),

@@ -10,6 +10,9 @@ final class LogGate: Sendable {
         var losesNext = false
         /// The message that the engine never stores.
         var lost: HubMessageID?
+        /// Whether the engine does not respond, and how often it has not.
+        var isUnreachable = false
+        var refusedStarts = 0
         /// Whether entries wait until the gate is opened.
         var holdsEntries = false
         /// Whether broadcasts are lost.
@@ -38,6 +41,16 @@ final class LogGate: Sendable {
         }
     }
 
+    /// Throws if the engine does not respond.
+    func start() throws(HubLogError) {
+        let isUnreachable = state.withLock { state in
+            if state.isUnreachable { state.refusedStarts += 1 }
+            return state.isUnreachable
+        }
+        if isUnreachable { throw .timeout("a connection") }
+    }
+
+    var refusedStarts: Int { state.withLock { $0.refusedStarts } }
     /// Whether a message was lost for good.
     var hasLost: Bool { state.withLock { $0.lost != nil } }
     var losesBroadcasts: Bool { state.withLock { $0.losesBroadcasts } }
@@ -60,7 +73,11 @@ final class GatedHubLog: HubLog {
         (self.log, self.gate) = (log, gate)
     }
 
-    func start(_ host: any HubLogHost) throws(HubLogError) { try log.start(Host(host, gate)) }
+    func start(_ host: any HubLogHost) throws(HubLogError) {
+        try gate.start()
+        try log.start(Host(host, gate))
+    }
+
     func stop() { log.stop() }
 
     func append(_ message: [UInt8], to hubLog: HubLogID, as id: HubMessageID) {

@@ -129,6 +129,20 @@ import Testing
         try await hub.close()
     }
 
+    @Test func `a hub that waits for its engine can be stopped`() async throws {
+        let scene = HubScene()
+        let gate = LogGate()
+        gate.set { $0.isUnreachable = true }
+        let opening = Task { try await scene.hub(through: gate) }
+        try await until("the hub waits") { gate.refusedStarts > 0 }
+        opening.cancel()
+        let error = await #expect(throws: HubError.self) { try await opening.value }
+        #expect(
+            error?.message
+                == "the hub was stopped before the engine responded (the hub log did not respond "
+                + "to: a connection)")
+    }
+
     @Test func `the format is raised when all live hubs read the new one`() async throws {
         let scene = HubScene()
         var new = HubOptions()

@@ -20,13 +20,22 @@ struct OpenedLog: Sendable {
     }
 
     /// Connects to the engine and reads the configuration, or creates it with an empty log.
+    ///
+    /// Without an engine it tries again until the time limit of the options, or until its task is
+    /// canceled.
     static nonisolated(nonsending) func open(
         _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions
     ) async throws -> OpenedLog {
         let log = peer.store.log
-        return try await Thread.run(name: "sheaf-hub-open") {
-            Result { try connected(engine, peer, options, log) }
-        }.get()
+        let isCanceled = Monitor(false)
+        return try await withTaskCancellationHandler {
+            try await Thread.run(name: "sheaf-hub-open") {
+                Result { try connected(engine, peer, options, log, isCanceled) }
+            }.get()
+        } onCancel: {
+            isCanceled.withLock { $0 = true }
+            isCanceled.broadcast()
+        }
     }
 
     /// Disconnects from the engine.
@@ -39,7 +48,8 @@ struct OpenedLog: Sendable {
     private static let retryNanoseconds: UInt64 = 1_000_000_000
 
     private static func connected(
-        _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions, _ log: StoreLog?
+        _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions, _ log: StoreLog?,
+        _ isCanceled: Monitor<Bool>
     ) throws -> OpenedLog {
         let database = peer.databaseID.hash
         let end =
@@ -58,7 +68,10 @@ struct OpenedLog: Sendable {
                         "\(error); the engine has not responded for \(options.startSeconds) s")
                 }
                 log?.write(.warning, "the engine of the hub log does not respond yet: \(error)")
-                Monitor(false).wait(until: min(end, now + retryNanoseconds)) { !$0 }
+                guard !isCanceled.wait(until: min(end, now + retryNanoseconds), while: { !$0 })
+                else {
+                    throw HubError("the hub was stopped before the engine responded (\(error))")
+                }
             } catch {
                 relay.stop()
                 if let error = error as? HubLogError { throw HubError("\(error)") }

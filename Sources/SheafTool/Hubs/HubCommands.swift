@@ -26,7 +26,8 @@ extension Command {
             SIGTERM and SIGINT drain the hub: it accepts no more connections, acknowledges what it
             has received, and ends its connections one by one, so that clients connect to the other
             hubs; this takes at most --drain seconds and 20 more. A second signal ends it at once,
-            and nothing acknowledged is lost.
+            and nothing acknowledged is lost. A hub that waits for its engine at the start ends
+            after the attempt to connect.
 
             Prints one line per event: those of 'sheaf peer serve', health, ready and not ready.
             'sheaf hub status', 'sheaf hub upgrade' and the commands for running peers connect to

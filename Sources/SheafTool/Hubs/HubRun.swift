@@ -34,10 +34,17 @@ struct HubRun {
         let configuration = setup.peer.configuration(transport)
         let events = events
         try checkIsNoFile(path)
-        let hub = try waitFor {
-            try await Hub.open(
-                at: path, configuration: configuration, engine: engine, options: options
-            ) { events.record($0) }
+        let hub: Hub
+        do throws(ToolError) {
+            hub = try waitFor(started: { task in signals.onFirst { task.cancel() } }) {
+                try await Hub.open(
+                    at: path, configuration: configuration, engine: engine, options: options
+                ) { events.record($0) }
+            }
+        } catch {
+            // It has not begun, so there is nothing to drain.
+            guard !signals.hasCome else { return .ok }
+            throw error
         }
         hub.peer.presence.onTransportEvent { events.writeEvent($0) }
         hub.peer.presence.onKeyConflict { events.record($0) }

@@ -31,7 +31,13 @@ func waitFor<Value: Sendable>(
 
 /// A wait for the signals SIGINT and SIGTERM.
 final class StopSignals: Sendable {
-    private let hasCome = Monitor(false)
+    private struct State {
+        var hasCome = false
+        /// The action that the first signal causes.
+        var action: (@Sendable () -> Void)?
+    }
+
+    private let state = Monitor(State())
 
     /// Blocks the signals; must be called before other threads start, which inherit the mask.
     init() throws(ToolError) {
@@ -40,14 +46,18 @@ final class StopSignals: Sendable {
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGTERM)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        let (awaited, hasCome) = (signals, hasCome)
+        let (awaited, state) = (signals, state)
         do throws(ThreadRefused) {
             _ = try Thread(name: "sheaf-signals") {
                 var signals = awaited
                 var number: Int32 = 0
                 while sigwait(&signals, &number) != 0 {}
-                hasCome.withLock { $0 = true }
-                hasCome.broadcast()
+                let action = state.withLock { state in
+                    state.hasCome = true
+                    return state.action
+                }
+                state.broadcast()
+                action?()
                 // A second signal ends the process without closing the store.
                 while sigwait(&signals, &number) != 0 {}
                 _exit(ExitCode.failed.rawValue)
@@ -62,6 +72,18 @@ final class StopSignals: Sendable {
         let deadline = milliseconds.map {
             Clock.system.monotonicNanoseconds() + $0 * 1_000_000
         }
-        return hasCome.wait(until: deadline) { !$0 }
+        return state.wait(until: deadline) { !$0.hasCome }
+    }
+
+    /// Whether a signal has arrived.
+    var hasCome: Bool { state.withLock { $0.hasCome } }
+
+    /// Calls `action` when the first signal arrives, or at once if it has.
+    func onFirst(_ action: @escaping @Sendable () -> Void) {
+        let hasCome = state.withLock { state in
+            state.action = action
+            return state.hasCome
+        }
+        if hasCome { action() }
     }
 }
