@@ -37,9 +37,14 @@
             }
             defer { natsOptions_Destroy(options) }
             try Self.set(options, configuration, receiver)
-            let brokers = configuration.servers.joined(separator: ", ")
+            let brokers = configuration.servers.map(EngineURL.withoutSecrets)
+                .joined(separator: ", ")
             var connection: OpaquePointer?
             let status = natsConnection_Connect(&connection, options)
+            guard status != NATS_INVALID_ARG else {
+                // The text of the library may have a part of a password that is not encoded.
+                throw .refused("\(brokers): a malformed URL; right is nats://HOST:PORT")
+            }
             guard status == NATS_OK, let connection else {
                 throw .disconnected("\(brokers): \(Self.lastError(status))")
             }

@@ -99,13 +99,17 @@
                 #expect(hub.host.current.rereads.last?.error == nil)
             }
 
-            @Test func `a log without brokers names them`() throws {
+            @Test(arguments: ["", "hub:secret@", "secret@", "hub:secret/secret@", "hub:x@secret@"])
+            func `a log without brokers names them, without their passwords`(
+                _ user: String
+            ) throws {
                 let log = NATSHubLog(
                     NATSConfiguration(
-                        servers: ["nats://127.0.0.1:1"], database: .init(low: 1, high: 1))
+                        servers: ["nats://\(user)127.0.0.1:1"], database: .init(low: 1, high: 1))
                 )
                 let error = #expect(throws: HubLogError.self) { try log.start(RecordingHost()) }
                 #expect(error?.description.contains("nats://127.0.0.1:1") == true)
+                #expect(error?.description.contains("secret") == false)
                 log.stop()
                 #expect(throws: HubLogError.self) { try log.put("part/1", []) }
             }

@@ -100,7 +100,11 @@ extension PostgreSQLTests {
         }
 
         @Test func `a malformed connection string is refused without its password`() throws {
-            for string in ["host=a password='secret", "postgresql://hub:secret%zz@a/b", "secret"] {
+            for string in [
+                "host=a password='secret", "postgresql://hub:secret%zz@a/b", "secret",
+                "postgresql://hub:secret/x@a/b", "postgresql://hub:x@secret@a/b",
+                "postgresql://hub:x?secret@a/b",
+            ] {
                 let log = PostgreSQLHubLog(
                     PostgreSQLConfiguration(connection: string, database: .init(low: 1, high: 1)))
                 let error = #expect(throws: HubLogError.self) { try log.start(RecordingHost()) }

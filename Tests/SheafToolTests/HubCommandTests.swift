@@ -15,8 +15,12 @@ import Testing
                 "must begin with nats://, tls:// or postgresql://"
             ),
             (
-                common + ["--log", "nats://a,tls://b"], 64,
-                "all brokers of --log must have the scheme nats://"
+                common + ["--log", "http://hub:secret,secret@a?secret"], 64,
+                "must begin with nats://, tls:// or postgresql://, not 'http://a'"
+            ),
+            (
+                common + ["--log", "nats://a,tls://secret@b"], 64,
+                "all brokers of --log must have the scheme nats://, and not that of 'tls://b'"
             ),
             (
                 common + ["--log", "postgresql://a/b", "--log", "postgresql://c/d"], 64,
@@ -37,6 +41,7 @@ import Testing
             let run = try ToolRun(["hub", "serve", scene.path("store")] + words)
             #expect(run.status == status && run.output.isEmpty, "\(words): \(run.errors)")
             #expect(run.errors.contains(message), "\(words): \(run.errors)")
+            #expect(!run.errors.contains("secret"), "\(run.errors)")
         }
     }
 

@@ -89,13 +89,25 @@
 
         /// Throws if a string does not configure connections; its text may contain a password.
         private static func check(_ string: String) throws(PQFailure) {
-            guard let options = PQconninfoParse(string, nil) else {
+            let options = PQconninfoParse(string, nil)
+            defer { PQconninfoFree(options) }
+            guard options != nil, !hasUnencodedSecret(string) else {
                 throw PQFailure(
                     .refused,
                     "the connection string is malformed; right are `host=a,b dbname=hubs user=hub` "
-                        + "and `postgresql://hub@a,b/hubs`")
+                        + "and `postgresql://hub@a,b/hubs`, with %2F for / and %40 for @ in the "
+                        + "password")
             }
-            PQconninfoFree(options)
+        }
+
+        /// Whether the password of a URL is not encoded.
+        ///
+        /// The library would take a part of it for a host or port, which its errors have.
+        private static func hasUnencodedSecret(_ string: String) -> Bool {
+            guard let scheme = string.firstRange(of: "://") else { return false }
+            let rest = string[scheme.upperBound...].prefix { $0 != "?" }
+            guard let at = rest.lastIndex(of: "@") else { return false }
+            return rest[..<at].contains { $0 == "/" || $0 == "@" }
         }
 
         /// The statements of the connection, which wait with the signal of a thread.

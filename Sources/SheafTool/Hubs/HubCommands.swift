@@ -17,7 +17,9 @@ extension Command {
             postgresql://USER@HOST/DATABASE, as libpq reads it. The tool must be built with the
             package trait NATS or PostgreSQL. Brokers of NATS need sync_interval: always.
             PostgreSQL needs synchronous_standby_names, or messages are on one server only. The
-            engine sees all documents, so its users have all rights.
+            engine sees all documents, so its users have all rights. Other users of the machine see
+            the words of a command, so --log should have no password: --log-credentials is a file
+            for NATS, and PGPASSFILE in the environment names one for PostgreSQL.
 
             The hub listens once it has read everything that was in the log at its start. --http
             serves /live, /ready and /metrics (for Prometheus), without a token: /ready has status

@@ -60,12 +60,13 @@ struct HubSetup: Sendable {
         }
         guard let scheme = ["nats://", "tls://"].first(where: { url.hasPrefix($0) }) else {
             throw .usage(
-                "--log must begin with nats://, tls:// or postgresql://, not '\(url.shortened)'")
+                "--log must begin with nats://, tls:// or postgresql://, not "
+                    + "'\(EngineURL.withoutSecrets(first).shortened)'")
         }
         if let other = urls.first(where: { $0.contains("://") && !$0.hasPrefix(scheme) }) {
             throw .usage(
                 "all brokers of --log must have the scheme \(scheme), and not that of "
-                    + "'\(other.shortened)'")
+                    + "'\(EngineURL.withoutSecrets(other).shortened)'")
         }
         let replicas = try arguments.number("replicas") ?? 3
         guard [1, 3, 5].contains(replicas) else {

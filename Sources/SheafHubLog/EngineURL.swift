@@ -1,0 +1,14 @@
+/// URLs of engines in errors, which logs and reports of faults contain.
+package enum EngineURL {
+    /// Returns a URL without the user, password or token, and without the parameters after `?`.
+    ///
+    /// Characters of a password that should be encoded, such as `/` and `@`, are removed with it.
+    package static func withoutSecrets(_ url: String) -> String {
+        let scheme = url.firstRange(of: "://").map { String(url[..<$0.upperBound]) } ?? ""
+        let rest = url.dropFirst(scheme.count)
+        guard let at = rest.lastIndex(of: "@") else { return scheme + rest.prefix { $0 != "?" } }
+        // This one may be part of a parameter, and so may be what follows it.
+        guard !rest[..<at].contains("?") else { return scheme + "..." }
+        return scheme + rest[at...].dropFirst().prefix { $0 != "?" }
+    }
+}
