@@ -67,6 +67,18 @@ package final class MemoryHubEngine: Sendable {
         }
     }
 
+    /// The logs that have, or had, entries.
+    var logs: [HubLogID] {
+        state.withLock { state in
+            state.logs.filter { $0.value.contains { $0.next > 1 } }.map { $0.key }
+        }
+    }
+
+    func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+        let count = state.withLock { $0.logs[log]?.count }
+        guard count == shardCount else { throw .missing("log with \(shardCount) shards") }
+    }
+
     func remove(_ log: HubLogID) {
         state.withLock { _ = $0.logs.removeValue(forKey: log) }
     }
@@ -150,6 +162,11 @@ package final class MemoryHubEngine: Sendable {
 
     func load(_ name: String) -> (bytes: [UInt8], revision: UInt64)? {
         state.withLock { $0.replaceable[name] }
+    }
+
+    /// Removes a replaceable object, as an engine that loses it.
+    package func lose(_ name: String) {
+        state.withLock { _ = $0.replaceable.removeValue(forKey: name) }
     }
 
     func replace(

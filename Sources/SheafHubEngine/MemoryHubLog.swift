@@ -125,6 +125,12 @@ package final class MemoryHubLog: HubLog {
         try engine.create(log, shardCount: shardCount)
     }
 
+    package func logs() throws(HubLogError) -> [HubLogID] { engine.logs }
+
+    package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+        try engine.check(log, shardCount: shardCount)
+    }
+
     package func remove(_ log: HubLogID) throws(HubLogError) { engine.remove(log) }
 
     /// Length of the pieces of an object.

@@ -59,6 +59,12 @@ package protocol HubLog: Sendable {
 
     /// Blocks until a log without entries exists.
     func create(_ log: HubLogID, shardCount: Int) throws(HubLogError)
+    /// Blocks, and returns the logs of the database that have, or had, entries.
+    func logs() throws(HubLogError) -> [HubLogID]
+    /// Blocks until a log was found as `create` makes it.
+    ///
+    /// Throws if it lacks a shard, or if its storage can lose messages.
+    func check(_ log: HubLogID, shardCount: Int) throws(HubLogError)
     /// Blocks until a log and its entries are removed.
     func remove(_ log: HubLogID) throws(HubLogError)
 }

@@ -29,6 +29,8 @@
             _ name: String, with bytes: [UInt8], at revision: UInt64?
         ) throws(HubLogError) -> HubLogReplacement { throw error }
         package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) { throw error }
+        package func logs() throws(HubLogError) -> [HubLogID] { throw error }
+        package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) { throw error }
         package func remove(_ log: HubLogID) throws(HubLogError) { throw error }
     }
 #endif

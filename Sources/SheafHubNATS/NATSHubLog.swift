@@ -194,6 +194,12 @@
             try running().streams.create(log, shardCount: shardCount)
         }
 
+        package func logs() throws(HubLogError) -> [HubLogID] { try running().streams.logs() }
+
+        package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+            try running().streams.check(log, shardCount: shardCount)
+        }
+
         package func remove(_ log: HubLogID) throws(HubLogError) {
             try running().streams.remove(log)
         }

@@ -35,6 +35,19 @@ struct NATSNames: Sendable {
     /// The subjects of all shards of a log.
     func subjects(of log: HubLogID) -> String { "\(subject).\(log.hexadecimal).*" }
 
+    /// The subjects of all shards of all logs, and of some objects.
+    var subjectsOfLogs: String { "\(subject).*.*" }
+
+    /// Returns the shard whose stream has a name; nil for the name of another stream.
+    func shard(ofStream name: String) -> HubShard? {
+        let parts = name.dropFirst(stream.count + 1).split(separator: "-")
+        guard parts.count == 2, let high = UInt64(parts[0].prefix(16), radix: 16),
+            let low = UInt64(parts[0].dropFirst(16), radix: 16), let number = UInt16(parts[1])
+        else { return nil }
+        let shard = HubShard(number, of: HubLogID(low: low, high: high))
+        return self.stream(of: shard) == name ? shard : nil
+    }
+
     func subject(ofKey key: String) -> String { "$KV.\(bucket).\(key)" }
 
     func subjects(ofObject name: String) -> String { "\(subject).o.\(name).>" }

@@ -95,9 +95,9 @@
         /// Time limit of creating a consumer, for which those of other shards wait.
         private static let consumerMilliseconds: Int64 = 2_000
 
-        private let session: NATSSession
-        private let names: NATSNames
-        private let replicas: Int64
+        let session: NATSSession
+        let names: NATSNames
+        let replicas: Int64
 
         init(_ session: NATSSession, _ configuration: NATSConfiguration) {
             self.session = session
@@ -106,9 +106,13 @@
         }
 
         /// Creates a stream for file storage that never removes messages by itself.
+        ///
+        /// One that exists may have another configuration, if it keeps its messages.
         func create(
-            _ name: String, subject: String, _ change: (inout jsStreamConfig) -> Void
+            _ name: String, subject: String, isShard: Bool = false,
+            _ change: (inout jsStreamConfig) -> Void
         ) throws(HubLogError) {
+            var exists = false
             try session.request("create the stream \(name)") { context, code in
                 name.withCString { name in
                     subject.withCString { subject in
@@ -125,13 +129,13 @@
                             configuration.AllowDirect = true
                             change(&configuration)
                             let status = js_AddStream(nil, context, &configuration, nil, code)
-                            // It exists, and an operator has changed its configuration.
-                            let exists = code.pointee.rawValue == HubLogError.Code.otherStream
+                            exists = code.pointee.rawValue == HubLogError.Code.otherStream
                             return exists ? NATS_OK : status
                         }
                     }
                 }
             }
+            if exists { try check(name, isShard: isShard) }
         }
 
         func exists(_ name: String) throws(HubLogError) -> Bool {
@@ -155,7 +159,9 @@
             }
             for number in 0..<shardCount {
                 let shard = HubShard(UInt16(number), of: log)
-                try create(names.stream(of: shard), subject: names.subject(of: shard)) { stream in
+                try create(
+                    names.stream(of: shard), subject: names.subject(of: shard), isShard: true
+                ) { stream in
                     stream.DenyDelete = true
                     stream.Duplicates = 120_000_000_000
                     stream.MaxMsgSize = Int32(HubLimits.messageLength) + 1_024
@@ -169,9 +175,22 @@
         /// Removes the streams of a log.
         func remove(_ log: HubLogID) throws(HubLogError) {
             let prefix = names.streams(of: log)
+            for name in try streams(names.subjects(of: log)) where name.hasPrefix(prefix) {
+                do throws(HubLogError) {
+                    try session.request("remove the stream \(name)") { context, code in
+                        js_DeleteStream(context, name, nil, code)
+                    }
+                } catch  where error.isMissing {
+                    continue
+                }
+            }
+        }
+
+        /// Returns the names of the streams whose subjects some subjects have in common.
+        func streams(_ subjects: String) throws(HubLogError) -> [String] {
             var found: [String] = []
             try session.request("list the streams of a log") { context, code in
-                names.subjects(of: log).withCString { subject in
+                subjects.withCString { subject in
                     var options = jsOptions()
                     jsOptions_Init(&options)
                     options.Stream.Info.SubjectsFilter = subject
@@ -186,15 +205,7 @@
                     return status
                 }
             }
-            for name in found where name.hasPrefix(prefix) {
-                do throws(HubLogError) {
-                    try session.request("remove the stream \(name)") { context, code in
-                        js_DeleteStream(context, name, nil, code)
-                    }
-                } catch  where error.isMissing {
-                    continue
-                }
-            }
+            return found
         }
 
         /// Creates a consumer that delivers the entries of a shard from a number on.

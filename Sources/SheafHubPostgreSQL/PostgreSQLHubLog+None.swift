@@ -33,6 +33,10 @@
         package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
             throw Self.error
         }
+        package func logs() throws(HubLogError) -> [HubLogID] { throw Self.error }
+        package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+            throw Self.error
+        }
         package func remove(_ log: HubLogID) throws(HubLogError) { throw Self.error }
     }
 #endif

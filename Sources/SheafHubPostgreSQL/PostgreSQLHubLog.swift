@@ -136,6 +136,12 @@
             try objects.create(log, shardCount: shardCount)
         }
 
+        package func logs() throws(HubLogError) -> [HubLogID] { try objects.logs() }
+
+        package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+            try objects.check(log, shardCount: shardCount)
+        }
+
         package func remove(_ log: HubLogID) throws(HubLogError) {
             try objects.remove(log)
         }

@@ -92,6 +92,28 @@ extension TestedEngine {
         #expect(hub.host.current.stored.suffix(2).map(\.entry) == [4, 1])
     }
 
+    func checkExistingLogs() throws {
+        let (hub, log) = try startWithLog(shardCount: 2)
+        let (second, other) = try startWithLog(shardCount: 1)
+        defer { for hub in [hub, second] { hub.stop() } }
+        #expect(try hub.log.logs() == [])
+        try hub.log.check(log, shardCount: 2)
+        #expect(throws: HubLogError.self) { try hub.log.check(log, shardCount: 4) }
+        hub.store(1...1, to: log, shard: 1)
+        #expect(try second.log.logs() == [log])
+        second.store(1...1, to: other)
+        #expect(Set(try hub.log.logs()) == [log, other])
+        hub.log.trim(HubShard(0, of: other), before: 2)
+        hub.log.reread(1...1, of: HubShard(0, of: other))
+        #expect(hub.host.waits { !$0.rereads.isEmpty })
+        #expect(Set(try hub.log.logs()) == [log, other])
+        try hub.log.put("part/1", [1])
+        try hub.log.remove(log)
+        #expect(try hub.log.logs() == [other])
+        #expect(throws: HubLogError.self) { try hub.log.check(log, shardCount: 2) }
+        try hub.log.check(other, shardCount: 1)
+    }
+
     func checkMissingLog() throws {
         let (hub, log) = try startWithLog()
         defer { hub.stop() }

@@ -21,6 +21,7 @@ enum HubLogCheck: String, CaseIterable, Sendable {
     case missing = "a message for a missing log fails"
     case connected = "a host is connected before other events arrive"
     case times = "entries have the time at which they were stored"
+    case existing = "logs with entries are listed, and found as they were created"
     case ends = "the end of a reread follows its entries"
 
     func run(_ engine: TestedEngine) throws {
@@ -43,6 +44,7 @@ enum HubLogCheck: String, CaseIterable, Sendable {
         case .missing: try engine.checkMissingLog()
         case .connected: try engine.checkConnection()
         case .times: try engine.checkTimes()
+        case .existing: try engine.checkExistingLogs()
         case .ends: try engine.checkEnds()
         }
     }

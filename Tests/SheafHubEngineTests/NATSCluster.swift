@@ -89,6 +89,22 @@ final class NATSCluster: Sendable {
         }
     }
 
+    /// Sends a request to the first broker, and returns its response.
+    func request(_ subject: String, _ text: String) throws -> String {
+        let connection = try LoopbackConnection(port: ports[0].client)
+        let lines =
+            "CONNECT {\"verbose\":false}\r\nSUB answer 1\r\n"
+            + "PUB \(subject) answer \(text.utf8.count)\r\n\(text)\r\n"
+        guard connection.send(Array(lines.utf8)) else { return "" }
+        var response = ""
+        while !(response.contains("MSG answer 1 ") && response.hasSuffix("}\r\n")) {
+            let part = try connection.receive()
+            guard !part.isEmpty else { break }
+            response += String(decoding: part, as: UTF8.self)
+        }
+        return response
+    }
+
     /// Starts a broker on the files that it has, with other lines if there are any.
     func start(_ number: Int, security: String? = nil) throws {
         guard let program = Self.program else { return }

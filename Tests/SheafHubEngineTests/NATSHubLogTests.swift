@@ -99,6 +99,53 @@
                 #expect(hub.host.current.rereads.last?.error == nil)
             }
 
+            @Test func `streams that can lose messages are refused`() throws {
+                let cluster = try NATSCluster(count: 1)
+                let hub = try cluster.engine(database: 5).start()
+                defer { hub.stop() }
+                let zeros = String(repeating: "0", count: 15)
+                for (number, (setting, fault)) in [
+                    ("\"storage\":\"memory\"", "its storage must be file"),
+                    ("\"discard\":\"old\"", "its discard policy must be new"),
+                    ("\"max_age\":3600000000000", "it must have no maximum age"),
+                    ("\"retention\":\"interest\"", "its retention policy must be limits"),
+                    ("\"max_msgs_per_subject\":1", "no limit of messages per subject"),
+                ].enumerated() {
+                    let log = HubLogID(low: UInt64(number), high: 5)
+                    let digits = ["\(zeros)0\(zeros)5", "\(zeros)5\(zeros)\(number)"]
+                    let name = "SHEAF-\(digits[0])-\(digits[1])-0"
+                    let response = try cluster.request(
+                        "$JS.API.STREAM.CREATE.\(name)",
+                        "{\"name\":\"\(name)\",\"subjects\":[\"sheaf.\(digits[0]).\(digits[1]).0\"],"
+                            + "\"retention\":\"limits\",\"storage\":\"file\",\"discard\":\"new\","
+                            + "\"num_replicas\":1,\(setting)}")
+                    try #require(!response.contains("\"error\""), "\(response)")
+                    for action in [hub.log.create(_:shardCount:), hub.log.check(_:shardCount:)] {
+                        let error = #expect(throws: HubLogError.self) { try action(log, 1) }
+                        #expect(error?.description.contains("\(name) can lose messages") == true)
+                        #expect(error?.description.contains(fault) == true)
+                    }
+                }
+            }
+
+            @Test func `a log on fewer brokers than a hub requires is refused`() throws {
+                let cluster = try NATSCluster(count: 1)
+                let (hub, log) = try cluster.engine(database: 5).startWithLog()
+                defer { hub.stop() }
+                try hub.log.check(log, shardCount: 1)
+                var configuration = cluster.configuration(database: 5)
+                configuration.replicas = 3
+                let other = NATSHubLog(configuration)
+                try other.start(RecordingHost())
+                defer { other.stop() }
+                let error = #expect(throws: HubLogError.self) {
+                    try other.check(log, shardCount: 1)
+                }
+                #expect(
+                    error?.description.contains("it has 1 replicas, and this hub requires 3")
+                        == true)
+            }
+
             @Test(arguments: ["", "hub:secret@", "secret@", "hub:secret/secret@", "hub:x@secret@"])
             func `a log without brokers names them, without their passwords`(
                 _ user: String

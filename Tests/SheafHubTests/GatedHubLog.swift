@@ -110,6 +110,10 @@ final class GatedHubLog: HubLog {
     func create(_ hubLog: HubLogID, shardCount: Int) throws(HubLogError) {
         try log.create(hubLog, shardCount: shardCount)
     }
+    func logs() throws(HubLogError) -> [HubLogID] { try log.logs() }
+    func check(_ hubLog: HubLogID, shardCount: Int) throws(HubLogError) {
+        try log.check(hubLog, shardCount: shardCount)
+    }
     func remove(_ hubLog: HubLogID) throws(HubLogError) { try log.remove(hubLog) }
 
     private final class Host: HubLogHost {

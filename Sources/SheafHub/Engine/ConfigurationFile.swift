@@ -43,7 +43,8 @@ package struct ConfigurationFile: Sendable {
 
     /// Returns the configuration, and creates it and an empty log if there is none.
     ///
-    /// Of hubs that do so at once, one succeeds.
+    /// Of hubs that do so at once, one succeeds. Throws if the engine has a log with entries, and has
+    /// lost its configuration: hubs with another log would not have the documents of this one.
     package func loadOrCreate(
         shardCount: Int?, format: UInt8, random: () -> UInt64
     ) throws -> HubConfiguration {
@@ -53,6 +54,15 @@ package struct ConfigurationFile: Sendable {
                 throw HubError(
                     "the log has \(found.map.shardCount) shards, not \(shardCount); start the hub "
                         + "without a number of shards, which only a replacement of the log changes")
+            }
+            let logs = try log.logs()
+            guard logs.isEmpty else {
+                // Another hub may have created both meanwhile, the configuration first.
+                if try load() != nil { continue }
+                throw HubError(
+                    "the engine has a log of this database (\(logs[0].text)), and no configuration "
+                        + "of its hubs; restore the object '\(Self.name)' of the engine from a "
+                        + "backup, or remove the log: hubs then create a new one from their stores")
             }
             let map: ShardMap
             do { map = try ShardMap(shardCount: shardCount ?? 1) } catch {

@@ -114,6 +114,12 @@ package final class HubLogRelay: HubLog, HubLogHost {
         try engine.create(log, shardCount: shardCount)
     }
 
+    package func logs() throws(HubLogError) -> [HubLogID] { try engine.logs() }
+
+    package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+        try engine.check(log, shardCount: shardCount)
+    }
+
     package func remove(_ log: HubLogID) throws(HubLogError) { try engine.remove(log) }
 
     // MARK: - Events of the engine

@@ -96,6 +96,7 @@ struct OpenedLog: Sendable {
         guard configuration.replacement == nil else {
             throw HubLogError.timeout("the replacement of the log by another hub")
         }
+        try relay.check(configuration.log, shardCount: configuration.map.shardCount)
         relay.read(beatsOf: configuration.log)
         return OpenedLog(
             relay: relay, file: file, configuration: configuration, formats: options.formats)

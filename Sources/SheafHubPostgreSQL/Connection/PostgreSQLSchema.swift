@@ -12,7 +12,8 @@
                 CREATE TABLE sheaf.version (version int8 NOT NULL);
                 INSERT INTO sheaf.version VALUES (\(version));
                 CREATE TABLE sheaf.shard (
-                    log bytea, shard int4, last int8 NOT NULL, PRIMARY KEY (log, shard)
+                    log bytea, shard int4, last int8 NOT NULL, database bytea NOT NULL,
+                    PRIMARY KEY (log, shard)
                 ) WITH (fillfactor = 20);
                 CREATE TABLE sheaf.message (
                     log bytea, shard int4, position int8, author bytea NOT NULL,
@@ -130,11 +131,17 @@
         // MARK: - Logs
 
         static let create = """
-            INSERT INTO sheaf.shard SELECT $1::bytea, n, 0
+            INSERT INTO sheaf.shard SELECT $1::bytea, n, 0, $3::bytea
             FROM generate_series(0, $2::int4 - 1) AS n ON CONFLICT DO NOTHING
             """
         static let created = """
             SELECT count(*), coalesce(max(last), 0)::int8 FROM sheaf.shard WHERE log = $1::bytea
+            """
+        static let logs = """
+            SELECT DISTINCT log FROM sheaf.shard WHERE database = $1::bytea AND last > 0 ORDER BY log
+            """
+        static let shards = """
+            SELECT count(*) FROM sheaf.shard WHERE log = $1::bytea AND database = $2::bytea
             """
         static let removeShards = "DELETE FROM sheaf.shard WHERE log = $1::bytea"
         static let removeMessages = """

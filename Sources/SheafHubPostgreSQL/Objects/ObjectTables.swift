@@ -128,7 +128,8 @@
             try pool.run("log") { statements throws(RequestError) in
                 let id = PQParameter.bytes(log.littleEndianBytes)
                 try statements.transaction { () throws(RequestError) in
-                    try statements.request(PostgreSQLSchema.create, [id, .small(shardCount)])
+                    try statements.request(
+                        PostgreSQLSchema.create, [id, .small(shardCount), database])
                     let row = try statements.request(PostgreSQLSchema.created, [id])
                     let count = try row.requestedNumber(0, 0)
                     let last = try row.requestedNumber(0, 1)
@@ -138,6 +139,33 @@
                                 "a log with this id exists, with \(count) shards and up to "
                                     + "\(last) entries in each; draw another id"))
                     }
+                }
+            }
+        }
+
+        /// Returns the logs of the database that have, or had, entries.
+        func logs() throws(HubLogError) -> [HubLogID] {
+            try pool.run("list of logs") { statements throws(RequestError) in
+                let rows = try statements.request(PostgreSQLSchema.logs, [database])
+                var logs: [HubLogID] = []
+                for row in 0..<rows.rowCount {
+                    let bytes = try rows.requestedBytes(row, 0)
+                    guard let log = HubLogID(littleEndianBytes: bytes) else {
+                        throw .error(.damaged("row of sheaf.shard"))
+                    }
+                    logs.append(log)
+                }
+                return logs
+            }
+        }
+
+        /// Throws unless a log has its shards.
+        func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+            try pool.run("log") { statements throws(RequestError) in
+                let row = try statements.request(
+                    PostgreSQLSchema.shards, [.bytes(log.littleEndianBytes), database])
+                guard try row.requestedNumber(0, 0) == UInt64(shardCount) else {
+                    throw .error(.missing("log with \(shardCount) shards in sheaf.shard"))
                 }
             }
         }

@@ -1,0 +1,43 @@
+import Sheaf
+import SheafHub
+import SheafHubEngine
+import SheafHubLog
+import Testing
+
+/// What a hub requires of the log that its engine has.
+@Suite struct HubOpeningTests {
+    @Test func `a hub creates no second log when the engine has lost the configuration`()
+        async throws
+    {
+        let scene = HubScene()
+        let hub = try await scene.hub()
+        try await hub.waitUntilReady()
+        let log = hub.status.log
+        try await hub.close()
+        scene.engine.lose("config")
+        let error = await #expect(throws: HubError.self) { try await scene.hub() }
+        #expect(error?.message.contains("a log of this database (\(log))") == true)
+        #expect(error?.message.contains("restore the object 'config'") == true)
+        let found = try MemoryHubLog(scene.engine).load("config")
+        #expect(found?.revision == nil)
+        // As an operator does who has no backup.
+        let logs = try MemoryHubLog(scene.engine).logs()
+        for log in logs { try MemoryHubLog(scene.engine).remove(log) }
+        let new = try await scene.hub()
+        try await new.waitUntilReady()
+        #expect(new.status.log != log)
+        try await new.close()
+    }
+
+    @Test func `a hub does not start without the log that the configuration names`() async throws {
+        let scene = HubScene()
+        let hub = try await scene.hub()
+        try await hub.waitUntilReady()
+        try await hub.close()
+        let logs = try MemoryHubLog(scene.engine).logs()
+        #expect(logs.count == 1)
+        for log in logs { try MemoryHubLog(scene.engine).remove(log) }
+        let error = await #expect(throws: HubError.self) { try await scene.hub() }
+        #expect(error?.message == "the hub log has no log with 1 shards")
+    }
+}
