@@ -15,7 +15,8 @@ package protocol HubLog: Sendable {
     /// Appends a message to a log; `HubLogHost.stored` or `HubLogHost.failed` follows.
     ///
     /// Messages of a shard are appended in the order of the calls. An engine that can stores equal
-    /// ids once; a call with the id of a message without an answer may share its answer. A message that failed may still be stored later, also after the ones that follow.
+    /// ids once; a call with the id of a message without an answer may share its answer. A message
+    /// that failed may still be stored later, also after the ones that follow.
     func append(_ message: [UInt8], to log: HubLogID, as id: HubMessageID)
     /// Delivers the entries from a number on, and then new ones as they are appended.
     ///

@@ -45,7 +45,8 @@ package struct NATSFollower: Sendable {
     private var waiting: [HubLogEntry] = []
     /// The subject on which the consumer expects an answer when no entry waits.
     private var flowReply: String?
-    private var heardAt: UInt64 = 0
+    /// When the consumer last sent a message.
+    private var lastMessageAt: UInt64 = 0
     private var checkAt: UInt64 = 0
     private var checkInterval = checkNanoseconds.lowerBound
     /// The last entry of the stream, and the time until which it must be delivered.
@@ -85,7 +86,7 @@ package struct NATSFollower: Sendable {
 
     /// Handles an entry; a missing delivery before it replaces the consumer.
     package mutating func received(_ delivery: NATSDelivery, _ bytes: [UInt8], at now: UInt64) {
-        heardAt = now
+        lastMessageAt = now
         retryInterval = Self.retryNanoseconds.lowerBound
         guard delivery.sequence == sequence + 1 else { return resubscribe(at: now) }
         sequence = delivery.sequence
@@ -99,8 +100,9 @@ package struct NATSFollower: Sendable {
     }
 
     /// Handles a heartbeat, with the number of the last delivery, and a subject to answer.
-    package mutating func heard(lastSequence: UInt64?, stalled: String?, at now: UInt64) {
-        heardAt = now
+    package mutating func receivedHeartbeat(lastSequence: UInt64?, stalled: String?, at now: UInt64)
+    {
+        lastMessageAt = now
         retryInterval = Self.retryNanoseconds.lowerBound
         if let lastSequence, lastSequence != sequence { return resubscribe(at: now) }
         if let stalled { flowReply = stalled }
@@ -108,7 +110,7 @@ package struct NATSFollower: Sendable {
 
     /// Handles a request of flow control.
     package mutating func received(flowReply reply: String, at now: UInt64) {
-        heardAt = now
+        lastMessageAt = now
         flowReply = reply
     }
 
@@ -140,7 +142,7 @@ package struct NATSFollower: Sendable {
 
     // MARK: - The worker thread
 
-    /// Returns what is due, and notes that it was begun.
+    /// Returns what is due, and records that it was begun.
     package mutating func action(at now: UInt64) -> Action {
         switch phase {
         case .idle: return .nothing
@@ -149,7 +151,7 @@ package struct NATSFollower: Sendable {
             phase = .unsubscribed(retryAt: now + retryInterval)
             return .subscribe
         case .subscribed:
-            if heardAt + Self.silenceNanoseconds < now { return replace(at: now) }
+            if lastMessageAt + Self.silenceNanoseconds < now { return replace(at: now) }
             if let expected, expected.until < now {
                 if next <= expected.last, waiting.isEmpty { return replace(at: now) }
                 self.expected = nil
@@ -161,25 +163,25 @@ package struct NATSFollower: Sendable {
         }
     }
 
-    /// Notes a subscription whose consumer is created from `next` on.
+    /// Records a subscription whose consumer is created from `next` on.
     package mutating func subscribed(_ number: UInt, at now: UInt64) {
         phase = .subscribed(number)
         sequence = 0
         flowReply = nil
         expected = nil
-        heardAt = now
+        lastMessageAt = now
         checkInterval = Self.checkNanoseconds.lowerBound
         checkAt = now + checkInterval
     }
 
-    /// Notes that the consumer of a subscription could not be created.
+    /// Records that the consumer of a subscription could not be created.
     package mutating func failed(_ number: UInt, at now: UInt64) {
         guard subscription == number else { return }
         phase = .unsubscribed(retryAt: now + retryInterval)
         retryInterval = min(2 * retryInterval, Self.retryNanoseconds.upperBound)
     }
 
-    /// Notes the last entry of the stream.
+    /// Records the last entry of the stream.
     package mutating func checked(last: UInt64, at now: UInt64) {
         if next <= last { expected = (last, now + Self.graceNanoseconds) }
     }

@@ -80,7 +80,7 @@
             switch message {
             case .entry(let delivery, let bytes): received(delivery, bytes, at: now)
             case .heartbeat(let last, let stalled):
-                heard(lastSequence: last, stalled: stalled, at: now)
+                receivedHeartbeat(lastSequence: last, stalled: stalled, at: now)
             case .flowControl(let reply): received(flowReply: reply, at: now)
             case .end: resubscribe(at: now)
             }

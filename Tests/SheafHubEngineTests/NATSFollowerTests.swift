@@ -46,9 +46,9 @@ import Testing
 
     @Test mutating func `a heartbeat after a lost entry replaces the consumer`() {
         receive(1...2, length: 1, at: 0)
-        follower.heard(lastSequence: 2, stalled: nil, at: 0)
+        follower.receivedHeartbeat(lastSequence: 2, stalled: nil, at: 0)
         #expect(follower.subscription == 7)
-        follower.heard(lastSequence: 3, stalled: nil, at: 0)
+        follower.receivedHeartbeat(lastSequence: 3, stalled: nil, at: 0)
         #expect(follower.subscription == nil)
     }
 
@@ -64,14 +64,15 @@ import Testing
         _ = follower.takeEntries()
         var actions: [NATSFollower.Action] = []
         for time in 1...4 {
-            follower.heard(lastSequence: 2, stalled: nil, at: UInt64(time) * Self.second)
+            follower.receivedHeartbeat(
+                lastSequence: 2, stalled: nil, at: UInt64(time) * Self.second)
             actions.append(follower.action(at: UInt64(time) * Self.second))
         }
         #expect(actions == [.nothing, .nothing, .nothing, .check])
         follower.checked(last: 5, at: 4 * Self.second)
-        follower.heard(lastSequence: 2, stalled: nil, at: 5 * Self.second)
+        follower.receivedHeartbeat(lastSequence: 2, stalled: nil, at: 5 * Self.second)
         #expect(follower.action(at: 5 * Self.second) == .nothing)
-        follower.heard(lastSequence: 2, stalled: nil, at: 6 * Self.second)
+        follower.receivedHeartbeat(lastSequence: 2, stalled: nil, at: 6 * Self.second)
         #expect(follower.action(at: 6 * Self.second) == .subscribe)
         #expect(follower.next == 3)
     }
@@ -80,7 +81,8 @@ import Testing
         receive(1...2, length: 1, at: 0)
         _ = follower.takeEntries()
         for time in 1...200 {
-            follower.heard(lastSequence: 2, stalled: nil, at: UInt64(time) * Self.second)
+            follower.receivedHeartbeat(
+                lastSequence: 2, stalled: nil, at: UInt64(time) * Self.second)
             switch follower.action(at: UInt64(time) * Self.second) {
             case .check: follower.checked(last: 2, at: UInt64(time) * Self.second)
             case .subscribe: Issue.record("replaced after \(time) seconds")

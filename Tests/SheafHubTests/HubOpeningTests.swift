@@ -4,7 +4,7 @@ import SheafHubEngine
 import SheafHubLog
 import Testing
 
-/// What a hub requires of the log that its engine has.
+/// Requirements of a hub on the log of its engine.
 @Suite struct HubOpeningTests {
     @Test func `a hub creates no second log when the engine has lost the configuration`()
         async throws

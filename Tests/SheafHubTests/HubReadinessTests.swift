@@ -99,7 +99,7 @@ import Testing
         try await until("the clock is compared") {
             let reasons = wrong.status.reasons
             return ["that of the engine", "those of the other hubs"].allSatisfy { others in
-                reasons.contains { $0.hasSuffix("s earlier than \(others); set it") }
+                reasons.contains { $0.hasSuffix("s slow, compared with \(others); synchronize it") }
             }
         }
         #expect(hubs.allSatisfy { $0.status.isReady })

@@ -43,8 +43,8 @@ package struct ConfigurationFile: Sendable {
 
     /// Returns the configuration, and creates it and an empty log if there is none.
     ///
-    /// Of hubs that do so at once, one succeeds. Throws if the engine has a log with entries, and has
-    /// lost its configuration: hubs with another log would not have the documents of this one.
+    /// Of hubs that do so at once, one succeeds. Throws if the engine has a log with entries, and
+    /// has lost its configuration: hubs with another log would not have the documents of this one.
     package func loadOrCreate(
         shardCount: Int?, format: UInt8, random: () -> UInt64
     ) throws -> HubConfiguration {

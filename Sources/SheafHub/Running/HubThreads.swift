@@ -4,7 +4,7 @@ import SheafReplication
 import SheafStatements
 import SheafSystem
 
-/// The threads of a hub: one asks the peer how far it is, one reads the configuration.
+/// The threads of a hub: one samples the progress of the peer, one reads the configuration.
 ///
 /// The second one may block as long as the engine does, and the first one shows it.
 final class HubThreads: Sendable {

@@ -120,10 +120,10 @@ struct Readiness {
             guard let difference, difference.magnitude > Self.clockMilliseconds.magnitude else {
                 return nil
             }
-            let direction = difference > 0 ? "earlier" : "later"
+            let direction = difference > 0 ? "slow" : "fast"
             return
-                "the clock of this hub is \(difference.magnitude / 1_000) s \(direction) than "
-                + "\(others); set it"
+                "the clock of this hub is \(difference.magnitude / 1_000) s \(direction), compared "
+                + "with \(others); synchronize it"
         }
     }
 

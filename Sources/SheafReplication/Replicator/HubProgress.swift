@@ -2,7 +2,7 @@ package import SheafDocument
 package import SheafHubLog
 package import SheafStorage
 
-/// How far a hub has read and written its log, at one moment.
+/// The progress of a hub in reading and writing its log, at one moment.
 package struct HubProgress: Sendable {
     /// The same for one shard.
     package struct Shard: Sendable {

@@ -6,7 +6,7 @@ import SheafSync
 
 /// Control of a hub by the program that runs it.
 extension Replicator {
-    /// How far this hub is; nil for a peer without a hub log.
+    /// The progress of this hub; nil for a peer without a hub log.
     package var hubProgress: HubProgress? {
         guard let feed else { return nil }
         let shards = feed.shards.map { shard in
