@@ -138,7 +138,7 @@ final class HubThreads: Sendable {
     private func takeSample() {
         let deadline = Clock.system.monotonicNanoseconds() + Readiness.liveNanoseconds
         let progress = peer.answer(until: deadline) { $0.hubProgress }
-        if let progress = progress ?? nil { relay.forgetReplaced(progress) }
+        if let answer = progress, let answer { relay.forgetReplaced(answer) }
         let now = clock.monotonicNanoseconds()
         let (traffic, hubs) = (relay.traffic, relay.hubs)
         state.withLock { state in
