@@ -65,7 +65,9 @@
                 faults.append(
                     "it has \(stream.Replicas) replicas, and this hub requires \(replicas)")
             }
-            if stream.Storage != js_FileStorage { faults.append("its storage must be file") }
+            if stream.Storage != js_FileStorage {
+                faults.append("its storage must be file, which only a new stream can have")
+            }
             if stream.Discard != js_DiscardNew { faults.append("its discard policy must be new") }
             if stream.MaxAge > 0 { faults.append("it must have no maximum age") }
             if stream.Retention != js_LimitsPolicy {

@@ -104,8 +104,9 @@
         ///
         /// The library would take a part of it for a host or port, which its errors have.
         private static func hasUnencodedSecret(_ string: String) -> Bool {
-            guard let scheme = string.firstRange(of: "://") else { return false }
-            let rest = string[scheme.upperBound...].prefix { $0 != "?" }
+            let schemes = ["postgresql://", "postgres://"]
+            guard let scheme = schemes.first(where: { string.hasPrefix($0) }) else { return false }
+            let rest = string.dropFirst(scheme.count).prefix { $0 != "?" }
             guard let at = rest.lastIndex(of: "@") else { return false }
             return rest[..<at].contains { $0 == "/" || $0 == "@" }
         }
