@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
