@@ -27,7 +27,7 @@ enum NetworkCommand {
             case "file":
                 try await passFile(megabytes: Int(arguments.dropFirst().first ?? "") ?? 100)
             case "packets": try fuzz(packets: Int(arguments.dropFirst().first ?? "") ?? 100_000)
-            case "idle": try idle(Int(arguments.dropFirst().first ?? "") ?? 50)
+            case "idle": try idle(Array(arguments.dropFirst()))
             case "idle-server" where arguments.count == 2:
                 try await IdleConnections.serve(Int(arguments[1]) ?? 0)
             case "idle-clients" where arguments.count == 3:
@@ -38,7 +38,7 @@ enum NetworkCommand {
             default:
                 print(
                     "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
-                        + "| idle PEERS | packets COUNT | first-sync DOCUMENTS "
+                        + "| idle PEERS [SEED] | packets COUNT | first-sync DOCUMENTS "
                         + "| idle-server COUNT | idle-clients ADDRESS COUNT | hub-clients")
                 exit(2)
             }
@@ -76,8 +76,11 @@ enum NetworkCommand {
     }
 
     /// Counts the packets of idle peers in a simulated hour, at most one in a second.
-    private static func idle(_ count: Int) throws {
-        let seed = UInt64.random(in: 0..<1_000_000_000)
+    private static func idle(_ arguments: [String]) throws {
+        let count = arguments.first.flatMap(Int.init) ?? 50
+        let seed =
+            arguments.dropFirst().first.flatMap(UInt64.init)
+            ?? UInt64.random(in: 0..<1_000_000_000)
         let idle = try IdlePeers(count, seed: seed)
         let greatest = idle.packetsPerMinute.max() ?? 0
         print(

@@ -31,6 +31,7 @@ enum DiscoveryTimes {
     static let refreshes: [UInt64] = [80, 85, 90, 95]
     /// Number of conflicts in ten seconds after which each one costs a pause (8.1).
     static let (conflicts, conflictPeriod, conflictPause) = (15, 10 * second, 5 * second)
-    /// Time under one name.
-    static let name = (2_700 * second)...(3_600 * second)
+    /// Time under one name; the range is wide, so that peers that start together do not send the
+    /// packets of new names together.
+    static let name = (1_800 * second)...(3_600 * second)
 }
