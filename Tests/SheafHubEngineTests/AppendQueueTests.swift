@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafHubLog
 import SheafHubPostgreSQL
 import Testing
@@ -24,7 +25,8 @@ import Testing
         for sequence in 1...4 { queue.append(item(sequence)) }
         queue.putBackAll()
         for sequence in 1...4 { queue.append(item(sequence)) }
-        let batch = try #require(queue.next())
+        let next = queue.next()
+        let batch = try #require(next)
         #expect(sequences(batch) == [1, 2, 3, 4])
         #expect(batch.items.map(\.isRepeated) == [true, true, true, false])
         queue.complete(again: Array(batch.items.dropFirst(2)))

@@ -28,6 +28,14 @@ import Testing
             .map { $0.id }
         }
 
+        /// Returns the acknowledged documents that none of some hubs has.
+        func lost(_ scene: DocumentScene, fromAll hubs: [Int]) throws -> [String] {
+            try hubs.reduce(into: acknowledged(scene)) { lost, hub in
+                let rows = try scene.rows(hub, "SELECT _id FROM cars")
+                lost.removeAll { rows.contains("{\"_id\":\"\($0)\"}") }
+            }
+        }
+
         /// Returns the acknowledged documents that one of some hubs lacks.
         func lost(_ scene: DocumentScene, from hubs: [Int]) throws -> [String] {
             let acknowledged = acknowledged(scene)
@@ -217,9 +225,27 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `no acknowledged document is lost, whatever the log loses`(_ seed: UInt64) throws {
+    func `hubs whose log loses the beginning lose no acknowledged document`(_ seed: UInt64) throws {
         let log = LogDouble(seed: seed, .lasting)
         let scene = try DocumentScene.hubs(log, 2)
+        var random = SeededRandom(seed: seed, "lasting faults")
+        var inserted = Inserted()
+        for _ in 0..<30 {
+            let hub = random.below(2)
+            try inserted.insert(scene, 2 + hub, of: hub)
+            try scene.run(steps: random.below(30))
+            #expect(try inserted.lost(scene, fromAll: [0, 1]) == [], "seed \(seed)")
+        }
+        log.faults = .transient
+        try scene.run(seconds: 30)
+        #expect(try inserted.lost(scene, from: [0, 1]) == [], "seed \(seed)")
+    }
+
+    @Test(arguments: 1...20)
+    func `no acknowledged document is lost, whatever the log loses`(_ seed: UInt64) throws {
+        let log = LogDouble(seed: seed)
+        let scene = try DocumentScene.hubs(log, 2)
+        log.faults = .lasting
         var random = SeededRandom(seed: seed, "lasting faults")
         var inserted = Inserted()
         for _ in 0..<30 {

@@ -66,7 +66,7 @@ import Testing
         limits.reader.stagedLength = 70_000
         let scene = try scene(log, limits)
         log.holdsRereads = true
-        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(texts(200))"))
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(texts(170))"))
         try scene.run(seconds: 1)
         let requested = log.rereads
         #expect(!requested.isEmpty)
