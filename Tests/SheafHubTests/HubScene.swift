@@ -77,14 +77,14 @@ final class HubScene: Sendable {
     }
 }
 
-/// Waits until a condition holds; records an issue after a minute.
+/// Waits until a condition holds; records an issue after five minutes.
 func until(
     _ what: String, _ location: SourceLocation = #_sourceLocation,
     _ condition: @escaping @Sendable () throws -> Bool
 ) async throws {
     let isTrue = try await Thread.run(name: "sheaf-test") {
         Result {
-            let end = Clock.system.monotonicNanoseconds() + 60_000_000_000
+            let end = Clock.testDeadline()
             while try !condition() {
                 let now = Clock.system.monotonicNanoseconds()
                 guard now < end else { return false }
@@ -93,7 +93,7 @@ func until(
             return true
         }
     }.get()
-    #expect(isTrue, "not within a minute: \(what)", sourceLocation: location)
+    #expect(isTrue, "not within five minutes: \(what)", sourceLocation: location)
 }
 
 extension Peer {
@@ -122,7 +122,7 @@ extension Peer {
     func waitForCars(
         _ ids: [String], _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let end = Clock.system.monotonicNanoseconds() + 60_000_000_000
+        let end = Clock.testDeadline()
         while try await cars() != ids {
             guard Clock.system.monotonicNanoseconds() < end else { break }
             await Task.yield()

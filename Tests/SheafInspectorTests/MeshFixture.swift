@@ -4,6 +4,7 @@ import SheafInspector
 import SheafStatements
 import SheafStore
 import SheafSystem
+import SheafTestSupport
 import Testing
 
 /// Peers in memory, and an inspector of the first one.
@@ -49,9 +50,9 @@ final class MeshFixture: Sendable {
         return Explanation(status, answer, peers.map { "\($0.key)" })
     }
 
-    /// Asks until the states of the steps are the expected ones; nil after a minute.
+    /// Asks until the states of the steps are the expected ones; nil if they never are.
     func explanation(_ id: Int, on peer: Int, until states: [String]) throws -> Explanation? {
-        let end = Clock.system.monotonicNanoseconds() + 60_000_000_000
+        let end = Clock.testDeadline()
         while Clock.system.monotonicNanoseconds() < end {
             let found = try explanation(id, on: peer)
             if found.states == states { return found }

@@ -33,7 +33,7 @@ extension InspectorTests {
             #expect(EventClient(fixture).status == 503)
             clients = []
             // The comments of the next seconds find the connections closed.
-            let end = Clock.system.monotonicNanoseconds() + 60_000_000_000
+            let end = Clock.testDeadline()
             var status = 503
             while status != 200, Clock.system.monotonicNanoseconds() < end {
                 status = EventClient(fixture).status

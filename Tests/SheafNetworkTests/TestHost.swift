@@ -1,6 +1,7 @@
 import Sheaf
 import SheafStorage
 import SheafSystem
+import SheafTestSupport
 
 /// A host that records connections and events, and lets tests wait for them.
 final class TestHost: PeerTransportHost {
@@ -42,7 +43,7 @@ final class TestHost: PeerTransportHost {
         state.broadcast()
     }
 
-    /// Waits up to a minute; returns whether the predicate became true.
+    /// Waits up to five minutes; returns whether the predicate became true.
     func wait(until predicate: (State) -> Bool) -> Bool {
         state.wait(until: deadline(), while: { !predicate($0) })
     }
@@ -53,7 +54,7 @@ final class TestHost: PeerTransportHost {
         return state.withLock { $0.listening.first ?? "nowhere" }
     }
 
-    /// Waits up to a minute for the connection with this number.
+    /// Waits up to five minutes for the connection with this number.
     func connection(_ number: Int = 0) -> TestConnectionHandler? {
         guard wait(until: { $0.connections.count > number }) else { return nil }
         return state.withLock { $0.connections[number] }
@@ -104,11 +105,11 @@ final class TestConnectionHandler: PeerConnectionHandler {
         state.broadcast()
     }
 
-    /// Waits up to a minute; returns whether the predicate became true.
+    /// Waits up to five minutes; returns whether the predicate became true.
     func wait(until predicate: (State) -> Bool) -> Bool {
         state.wait(until: deadline(), while: { !predicate($0) })
     }
 }
 
-/// Returns the deadline of a wait, one minute ahead.
-func deadline() -> UInt64 { Clock.system.monotonicNanoseconds() + 60_000_000_000 }
+/// Returns the deadline of a wait, five minutes ahead.
+func deadline() -> UInt64 { Clock.testDeadline() }

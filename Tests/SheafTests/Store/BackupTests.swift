@@ -161,7 +161,7 @@ struct DocumentBackupTests {
             try peer.sync.registerSubscription("SELECT * FROM cars")
             try peer.sync.start()
         }
-        let end = Clock.system.monotonicNanoseconds() + 60_000_000_000
+        let end = Clock.testDeadline()
         var found: [[String]] = []
         while Clock.system.monotonicNanoseconds() < end {
             found = []
