@@ -227,10 +227,10 @@ struct DiscoveryTests {
         for _ in 0..<2 { links.add(key, on: [1]) }
         links.run(seconds: 10)
         let first = links.hosts[1].machine.name
-        links.run(seconds: 2_600)
+        links.run(seconds: 1_700)
         #expect(links.hosts[1].machine.name == first)
         var missing = 0
-        for _ in 0..<1_100 {
+        for _ in 0..<2_000 {
             links.run(seconds: 1)
             if links.keysFound(by: 0, key).count != 1 { missing += 1 }
         }
