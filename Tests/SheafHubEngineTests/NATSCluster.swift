@@ -162,19 +162,24 @@ final class NATSCluster: Sendable {
         return nil
     }
 
+    /// Returns ports that systems do not give to outgoing connections: while a broker is dead, such
+    /// a connection could take its port.
     static func freePorts(_ count: Int) -> [UInt16] {
-        let sockets = (0..<count).map { _ in Loopback.socket() }
+        var sockets: [Int32] = []
+        var ports: [UInt16] = []
         defer { for socket in sockets { close(socket) } }
-        return sockets.map { socket in
-            var address = Loopback.address(port: 0)
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            withUnsafeMutablePointer(to: &address) { pointer in
+        while ports.count < count {
+            let port = UInt16.random(in: 10_000..<32_000)
+            let socket = Loopback.socket()
+            sockets.append(socket)
+            var address = Loopback.address(port: port)
+            let isFree = withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    _ = bind(socket, pointer, length)
-                    getsockname(socket, pointer, &length)
+                    bind(socket, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
                 }
             }
-            return UInt16(bigEndian: address.sin_port)
+            if isFree { ports.append(port) }
         }
+        return ports
     }
 }

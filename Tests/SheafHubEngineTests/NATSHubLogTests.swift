@@ -179,7 +179,8 @@
                 }
                 host.pause()
             }
-            Issue.record("messages are not acknowledged in three minutes")
+            let error = host.current.failed.last.map { "\($0.error)" } ?? "none failed"
+            Issue.record("messages are not acknowledged in three minutes; the last error: \(error)")
         }
     }
 #endif
