@@ -103,7 +103,6 @@ extension PostgreSQLTests {
             for string in [
                 "host=a password='secret", "postgresql://hub:secret%zz@a/b", "secret",
                 "postgresql://hub:secret/x@a/b", "postgresql://hub:x@secret@a/b",
-                "postgresql://hub:x?secret@a/b",
             ] {
                 let log = PostgreSQLHubLog(
                     PostgreSQLConfiguration(connection: string, database: .init(low: 1, high: 1)))
