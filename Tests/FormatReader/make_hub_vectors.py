@@ -237,7 +237,7 @@ def configurations(output):
         ("number", "the number 0", configuration(number=0)),
         ("hub", "a replacing hub while the log is open", configuration(hub=KEY)),
         ("until", "a time while the log is open", configuration(until=1)),
-        ("nobody", "no replacing hub", configuration(state=1, until=1)),
+        ("ownerless", "no replacing hub", configuration(state=1, until=1)),
         ("split", "split collections in the wrong order", configuration(split=[b"b", b"a"])),
         ("split-twice", "a split collection twice", configuration(split=[b"a", b"a"])),
         ("split-many", "more split collections than the limit",
