@@ -27,6 +27,8 @@ package enum HubLimits {
     package static let neededRanges = 256
     /// Maximum number of split collections, of groups of collections, and of collections in groups.
     package static let configuredCollections = 1_024
+    /// Length of the documents of a part of a snapshot, after which the next one begins.
+    package static let partLength = 4 << 20
     /// Maximum number of parts of a snapshot.
     package static let snapshotParts = 1 << 20
     /// Maximum number of bytes that an engine delivers before the reader has consumed them.

@@ -4,7 +4,7 @@ package import SheafBytes
 ///
 /// Calls do not block, except those that say so; their results arrive at the host, on a thread of
 /// the log. The log is not trusted: it may lose, repeat, reorder and change entries.
-package protocol HubLog: Sendable {
+package protocol HubLog: HubObjects {
     /// Connects to the engine; the host receives events until `stop`.
     ///
     /// A connection that ends is opened again, and followed shards continue.
@@ -36,6 +36,20 @@ package protocol HubLog: Sendable {
     /// Sends bytes to all hubs, without a guarantee.
     func broadcast(_ bytes: [UInt8])
 
+    /// Blocks until a log without entries exists.
+    func create(_ log: HubLogID, shardCount: Int) throws(HubLogError)
+    /// Blocks, and returns the logs of the database that have, or had, entries.
+    func logs() throws(HubLogError) -> [HubLogID]
+    /// Blocks until a log was found as `create` makes it.
+    ///
+    /// Throws if it lacks a shard, or if its storage can lose messages.
+    func check(_ log: HubLogID, shardCount: Int) throws(HubLogError)
+    /// Blocks until a log and its entries are removed.
+    func remove(_ log: HubLogID) throws(HubLogError)
+}
+
+/// The objects beside a hub log: snapshots, attachments and the configuration.
+package protocol HubObjects: Sendable {
     /// Blocks until an object is stored under a new name; an existing one remains.
     func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError)
     /// Blocks while it reads an object, and calls `body` with its pieces in their order.
@@ -57,17 +71,6 @@ package protocol HubLog: Sendable {
     func replace(
         _ name: String, with bytes: [UInt8], at revision: UInt64?
     ) throws(HubLogError) -> HubLogReplacement
-
-    /// Blocks until a log without entries exists.
-    func create(_ log: HubLogID, shardCount: Int) throws(HubLogError)
-    /// Blocks, and returns the logs of the database that have, or had, entries.
-    func logs() throws(HubLogError) -> [HubLogID]
-    /// Blocks until a log was found as `create` makes it.
-    ///
-    /// Throws if it lacks a shard, or if its storage can lose messages.
-    func check(_ log: HubLogID, shardCount: Int) throws(HubLogError)
-    /// Blocks until a log and its entries are removed.
-    func remove(_ log: HubLogID) throws(HubLogError)
 }
 
 /// The id of a hub log, drawn when it is created.

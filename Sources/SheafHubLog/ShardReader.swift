@@ -116,6 +116,9 @@ package struct ShardReader: Sendable {
     package var read: UInt64 { ring.last }
     package var digest: UInt64 { ring.digest }
 
+    /// Whether entries before others were not delivered.
+    package var lacksEntries: Bool { gap != nil }
+
     /// Whether a mark was read that this hub has appended since it began to read.
     package var hasCaughtUp: Bool { mark.hasReadOwn }
 

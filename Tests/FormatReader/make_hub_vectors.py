@@ -305,6 +305,16 @@ def manifests(output):
         output.bytes(f"manifest-{name}.refusedManifest", data)
 
 
+def parts(output):
+    older, deleted = states()
+    names = varint(2) + text(b"color") + text(b"wheels")
+    raw = pauses([]) + names + commit([((b"boats", b"\x40a\0"), older)], 1, number=1)
+    again = varint(0) + commit([((b"cars", b"\x40b\0"), deleted)], 0, number=1)
+    output.begin("part", "a part of a document and a tombstone, in two segments")
+    output.bytes("part.part", segment(raw, literals(raw)) + segment(again, literals(again)))
+    output.lines += ["part.documents = 2", "part.names = 2"]
+
+
 def broadcasts(output):
     for name, comment, data, lines in [
             ("beat", "a beat of a hub with two shards", broadcast(1, beat()),
@@ -439,5 +449,5 @@ def faults(output):
 
 if __name__ == "__main__":
     sys.exit(vector_text.main(
-        "hub.txt", HEAD, messages, groups, digests, shards, configurations, manifests, broadcasts,
+        "hub.txt", HEAD, messages, groups, digests, shards, configurations, manifests, parts, broadcasts,
         stored_shards, faults))

@@ -123,6 +123,17 @@ struct HubVectorTests {
         }
     }
 
+    @Test func `a part of a snapshot matches its vector`() throws {
+        try vectors.forEach("part") { name, bytes in
+            var reader = HubGroupReader(
+                commit: 1, shard: HubProbe.shard, in: try HubProbe.map())
+            let documents = try reader.read(bytes, isLast: true)
+            #expect(UInt64(documents.count) == (try vectors.number("\(name).documents")))
+            #expect(UInt64(reader.names.count) == (try vectors.number("\(name).names")))
+            #expect(reader.pauses.isEmpty && reader.stamp == nil)
+        }
+    }
+
     @Test func `digests match the vectors, also after a lost entry`() throws {
         let entries = try pieces(vectors.bytes("digests.entries"))
         let digests = try vectors.bytes("digests.digests")

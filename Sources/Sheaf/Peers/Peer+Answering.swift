@@ -10,9 +10,10 @@ extension Peer {
 
     /// Blocks until `body` has run on the replication thread.
     ///
-    /// Returns nil if the thread does not respond before the deadline, or has stopped.
+    /// Returns nil if the thread does not respond before the deadline, or has stopped; without a
+    /// deadline, only if it has stopped.
     package func answer<Answer: Sendable>(
-        until deadline: UInt64, _ body: @escaping @Sendable (Replicator) -> Answer
+        until deadline: UInt64? = nil, _ body: @escaping @Sendable (Replicator) -> Answer
     ) -> Answer? {
         let answer = Monitor<(isThere: Bool, answer: Answer?)>((false, nil))
         request { replicator in

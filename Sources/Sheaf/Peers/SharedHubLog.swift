@@ -7,15 +7,17 @@ import SheafSystem
 /// The hub log that a peer shares with other hubs.
 package struct SharedHubLog: Sendable {
     package let log: any HubLog
-    package let configuration: HubFeedConfiguration
+    /// The log to share at once; nil if the peer acknowledges nothing before `Replicator.share`.
+    package let configuration: HubFeedConfiguration?
 
-    package init(_ log: any HubLog, _ configuration: HubFeedConfiguration) {
+    package init(_ log: any HubLog, _ configuration: HubFeedConfiguration?) {
         self.log = log
         self.configuration = configuration
     }
 
     /// Begins to share the documents of the store with the hubs of the log.
     func begin(_ replicator: Replicator, _ storeLog: StoreLog?) {
+        guard let configuration else { return replicator.stopSharing() }
         do throws(EngineError) {
             try replicator.share(configuration, at: Clock.system.monotonicNanoseconds())
         } catch {
@@ -58,6 +60,7 @@ extension HubLog {
         case .append(let message, let log): append(message.bytes, to: log, as: message.id)
         case .follow(let shard, let entry): follow(shard, from: entry)
         case .reread(let entries, let shard): reread(entries, of: shard)
+        case .unfollow(let shard): unfollow(shard)
         case .consumed(let length, let shard): consumed(length, of: shard)
         case .broadcast(let bytes): broadcast(bytes)
         }

@@ -25,6 +25,10 @@ struct FedShard {
     private(set) var durable: ShardPosition
     /// The entry of the position that the store has under its key.
     var savedEntry: UInt64
+    /// The progress that the store keeps until it has appended what a loaded snapshot lacks.
+    var kept: StoredShard?
+    /// Length of the entries that were delivered.
+    var readLength: UInt64 = 0
     /// Whether the store cannot read a group, so that no later one is written.
     var isBlocked = false
     /// When groups that could not be written are written again; nil if there are none.
@@ -44,6 +48,16 @@ struct FedShard {
             log: log, shard: number, own: author, at: position, limits: limits)
         appender = ShardAppender(number, of: log, author, after: commit)
         (lastPosition, durable, savedEntry) = (position, position, position.entry)
+    }
+
+    /// Continues after a snapshot whose documents were loaded.
+    init(
+        _ number: UInt16, of log: HubLogID, _ author: HubAuthor, _ loaded: LoadedShard,
+        _ limits: ShardReader.Limits
+    ) {
+        self.init(
+            number, of: log, author, at: loaded.position, storedThrough: loaded.commit, limits)
+        if !loaded.missing.isEmpty { kept = loaded.kept }
     }
 
     /// The shard for the engine of the log.

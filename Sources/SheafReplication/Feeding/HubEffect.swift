@@ -16,6 +16,8 @@ package enum HubEffect: Sendable {
     case append(HubMessageChain.Encoded, to: HubLogID)
     /// Delivers the entries of a shard from a number on, and then new ones.
     case follow(HubShard, from: UInt64)
+    /// Ends the delivery of entries of a shard.
+    case unfollow(HubShard)
     /// Delivers entries once more, as the leader has them.
     case reread(ClosedRange<UInt64>, shard: HubShard)
     /// Bytes of delivered entries have been processed.

@@ -20,6 +20,8 @@ extension HubFeed {
         let isAtomic: Bool
         /// Whether a group has some of the documents of the first shard.
         var isDivided = false
+        /// Whether loaded snapshots lack the documents, whatever commits changed them.
+        var areMissing = false
         var shards: [(shard: UInt16, documents: ArraySlice<Changed>)]
         /// The last message of each shard.
         var ends: [(shard: UInt16, sequence: UInt64)] = []
@@ -125,15 +127,13 @@ extension HubFeed {
         let most =
             backlog.isAtomic ? limits.groupLength : min(limits.written, limits.groupLength)
         let payload = try payload(
-            &documents, ofLength: most, of: backlog.commit, snapshot, queries,
-            allowsNone: !backlog.isAtomic || backlog.isDivided)
+            &documents, ofLength: most, of: backlog.areMissing ? 0 : backlog.commit, snapshot,
+            queries, allowsNone: !backlog.isAtomic || backlog.isDivided)
         // Readers refuse longer groups, so a commit with more documents is not atomic for them.
         let isWhole = backlog.isAtomic && !backlog.isDivided && documents.isEmpty
         if let payload {
             let part = all[..<documents.startIndex]
-            append(
-                payload, HubMessage.Extent(base: backlog.base, commit: backlog.commit),
-                isWhole ? nil : Self.range(part), to: number, at: now)
+            append(payload, backlog, isWhole ? nil : Self.range(part), to: number, at: now)
         }
         guard documents.isEmpty else {
             backlog.shards[0].documents = documents
@@ -154,12 +154,16 @@ extension HubFeed {
     }
 
     private mutating func append(
-        _ payload: [UInt8], _ extent: HubMessage.Extent,
+        _ payload: [UInt8], _ backlog: Backlog,
         _ addresses: ClosedRange<DocumentAddress>?, to number: UInt16, at now: UInt64
     ) {
         let progress = shards[Int(number)].progress
-        let messages = shards[Int(number)].appender.append(
-            payload, extent, addresses, progress, at: now)
+        let extent = HubMessage.Extent(base: backlog.base, commit: backlog.commit)
+        let messages =
+            backlog.areMissing
+            ? shards[Int(number)].appender.appendMissing(
+                payload, through: backlog.commit, addresses, progress, at: now)
+            : shards[Int(number)].appender.append(payload, extent, addresses, progress, at: now)
         for message in messages { effects.append(.log(.append(message, to: log))) }
     }
 
@@ -259,6 +263,25 @@ extension HubFeed {
         guard let (version, all) = queries.documents.pauses(since: pausesVersion) else { return [] }
         pausesVersion = version
         return Array(all.sorted { $0.site < $1.site }.prefix(HubLimits.pausedSites))
+    }
+}
+
+extension HubFeed.Backlog {
+    /// The documents that shards loaded from snapshots must append first; nil if there are none.
+    init?(
+        missing loaded: [UInt16: LoadedShard], of snapshot: DocumentSnapshot, at commit: CommitID
+    ) {
+        shards = []
+        for (number, loaded) in loaded.sorted(by: { $0.key < $1.key }) {
+            var documents: [HubFeed.Changed] = []
+            for address in loaded.missing {
+                guard let key = snapshot.key(of: address) else { continue }
+                documents.append((address: address, key: key))
+            }
+            if !documents.isEmpty { shards.append((number, documents[...])) }
+        }
+        guard !shards.isEmpty else { return nil }
+        (base, self.commit, isAtomic, areMissing) = (0, commit, false, true)
     }
 }
 

@@ -26,6 +26,7 @@ extension HubFeed {
             }
             shards[index].reader.receive(entry, at: now)
         }
+        shards[index].readLength += UInt64(length)
         // Entries that were read again must not wait for a group that waits for others of them.
         consume(lengthAgain, of: index)
         takeEffects(of: index, length, at: now)
@@ -149,6 +150,7 @@ extension HubFeed {
     private func stored(
         of index: Int, at position: ShardPosition, _ queries: QueryEngine
     ) -> StoredShard {
+        if let kept = shards[index].kept { return kept }
         let base = shards[index].appender.unstoredBase
         return StoredShard(
             log: log, position: position,

@@ -40,6 +40,8 @@ extension HubFeed {
         guard count > 0 else { return }
         for (shard, sequence) in rounds[..<count].flatMap(\.ends) {
             shards[Int(shard)].appender.forgetEnds(through: sequence)
+            // The first round has the documents that a loaded snapshot lacks.
+            shards[Int(shard)].kept = nil
         }
         rounds.removeFirst(count)
         effects.append(.advanced)

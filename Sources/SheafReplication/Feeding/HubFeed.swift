@@ -1,6 +1,6 @@
 import SheafBytes
-import SheafDocument
-import SheafEngine
+package import SheafDocument
+package import SheafEngine
 package import SheafHubLog
 import SheafQuery
 import SheafStatements
@@ -102,6 +102,13 @@ struct HubFeed {
         shards = []
         var stored = snapshot.log.commit
         for number in 0..<UInt16(clamping: configuration.map.shardCount) {
+            if let loaded = configuration.loaded[number] {
+                shards.append(
+                    FedShard(
+                        number, of: configuration.log, author, loaded, configuration.limits.reader))
+                stored = min(stored, loaded.commit)
+                continue
+            }
             let known = try snapshot.storedShard(number)
             let isSame = known?.log == configuration.log
             // A copy of the store may lack commits that its original had.
@@ -114,6 +121,7 @@ struct HubFeed {
             stored = min(stored, commit)
         }
         shipped = stored
+        backlog = Backlog(missing: configuration.loaded, of: snapshot, at: stored)
     }
 
     /// Runs an event.
@@ -132,8 +140,9 @@ struct HubFeed {
         scopes = new
         guard isWider else { return }
         // The commits before may have documents that are shared only now.
-        (shipped, backlog) = (0, nil)
-        isSaveDue = true
+        (shipped, isSaveDue) = (0, true)
+        // Documents that a loaded snapshot lacks may be in no later commit.
+        if backlog?.areMissing != true { backlog = nil }
     }
 
     /// Whether the store has all that was in the log when this hub began to read it.
@@ -256,6 +265,10 @@ package struct HubFeedConfiguration: Sendable {
     package var limits = HubFeedLimits()
     /// The versions of messages that the program reads, for other hubs.
     package var versions = HubMessage.version...HubMessage.version
+    /// The random number of the opening; nil to draw one.
+    package var opening: UInt64?
+    /// The shards whose documents were loaded from a snapshot.
+    package var loaded: [UInt16: LoadedShard] = [:]
 
     package init(log: HubLogID, map: ShardMap) {
         self.log = log
@@ -265,7 +278,7 @@ package struct HubFeedConfiguration: Sendable {
 
 extension DocumentSnapshot {
     /// Returns the progress of the store in a shard; nil if it has none.
-    func storedShard(_ number: UInt16) throws(EngineError) -> StoredShard? {
+    package func storedShard(_ number: UInt16) throws(EngineError) -> StoredShard? {
         let key = StoreKey.storedShard(number).bytes
         let payload = try onStorage { () throws(StorageError) in
             try key.span.withUnsafeBytes { (key) throws(StorageError) in

@@ -107,6 +107,19 @@ struct ShardAppender {
         return messages
     }
 
+    /// Creates the messages of a group with documents that the log lacks, which commits up to one
+    /// may have changed at any time.
+    mutating func appendMissing(
+        _ payload: [UInt8], through commit: CommitID,
+        _ addresses: ClosedRange<DocumentAddress>?, _ progress: ShardProgress, at now: UInt64
+    ) -> [HubMessageChain.Encoded] {
+        let documents = Documents(commits: 1...max(1, commit), addresses: addresses)
+        let extent = HubMessage.Extent(base: 0, commit: 0)
+        let messages = chain.messages(of: payload, extent, replaces: true, progress)
+        keep(messages, base: 0, [documents], replacing: nil, at: now)
+        return messages
+    }
+
     /// Creates the messages of a group that replaces lost messages.
     mutating func replace(
         _ sequences: ClosedRange<UInt64>, by payload: [UInt8], _ documents: [Documents],

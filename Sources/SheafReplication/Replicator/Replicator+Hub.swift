@@ -16,10 +16,12 @@ extension Replicator {
         queries.refuseEvictions()
         var feed = try HubFeed(
             configuration, from: news.snapshot, scopes, site: queries.documents.site,
-            key: identity.peerKey, nonce: randomNumber())
+            key: identity.peerKey, nonce: configuration.opening ?? randomNumber())
         feed.start(at: now)
         self.feed = feed
         performFeed()
+        // A log that replaces another one may have all commits at once.
+        recordAdvance()
         pump()
     }
 
@@ -54,7 +56,9 @@ extension Replicator {
     package var hasCaughtUpWithHubs: Bool { feed?.hasCaughtUp ?? !isHub }
 
     /// The local commit up to which all commits are safe in the log; `.max` without one.
-    package var hubDurable: CommitID { feed?.hubDurable(at: now) ?? (isHub ? 0 : .max) }
+    package var hubDurable: CommitID {
+        feed?.hubDurable(at: now) ?? (isHub ? lastHubDurable : .max)
+    }
 
     /// Appends the documents of commits that have become durable.
     func feedPublished() {
@@ -78,6 +82,7 @@ extension Replicator {
 
     /// Handles the outcome of a job that wrote groups of other hubs.
     func handleFeedOutcome(_ outcome: WriteJob.Outcome) {
+        feedJobCount -= 1
         if let error = outcome.error, error != .stopped {
             queries.log?.write(.error, "cannot write documents of the hub log: \(error)")
         } else if !outcome.ahead.isEmpty {
@@ -101,27 +106,33 @@ extension Replicator {
         performFeed()
     }
 
+    /// Visits the connections whose batches may be acknowledged.
+    private func recordAdvance() {
+        for connection in orderedConnections where !connection.receiver.written.isEmpty {
+            connection.isChanged = true
+        }
+    }
+
     private func performFeed() {
         while let effect = feed?.effects.next() {
             switch effect {
             case .log(let effect): emit(.hub(effect))
             case .write(let steps, let site):
+                feedJobCount += 1
                 emit(
                     .write(
                         WriteJob(
                             connection: HubFeed.connection, steps: steps, peer: site,
                             writable: nil, stop: evaluationStop)))
             case .save(let shards):
+                feedJobCount += 1
                 var job = WriteJob(
                     connection: HubFeed.connection, steps: [], peer: queries.documents.site,
                     writable: nil, stop: evaluationStop)
                 job.storedShards = shards
                 emit(.write(job))
             case .pauses(let pauses): _ = queries.documents.addPauses(pauses)
-            case .advanced:
-                for connection in orderedConnections where !connection.receiver.written.isEmpty {
-                    connection.isChanged = true
-                }
+            case .advanced: recordAdvance()
             case .incident(let incident, let shard, let isOwn):
                 queries.log?.write(
                     .error,

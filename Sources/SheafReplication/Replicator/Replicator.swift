@@ -66,6 +66,10 @@ package final class Replicator {
     var feed: HubFeed?
     /// Whether this peer is a hub, so that batches wait for the hub log.
     var isHub = false
+    /// The commit up to which commits were safe in the log that was shared last.
+    var lastHubDurable: CommitID = 0
+    /// Number of jobs of hub logs that have no outcome yet.
+    var feedJobCount = 0
     let limits: ReplicatorLimits
     /// The connections, and those that an event must visit.
     let table = ConnectionTable()

@@ -1,8 +1,8 @@
 import SheafBytes
 package import SheafDocument
-import SheafEngine
+package import SheafEngine
 package import SheafStatements
-import SheafStorage
+package import SheafStorage
 import SheafSystem
 import Synchronization
 
@@ -56,6 +56,33 @@ extension Store {
             transaction.rollBack()
             throw error
         }
+    }
+
+    /// Blocks until `body` is the only writer, and until what it appends is durable.
+    package func writeBlocking(
+        _ body: (
+            _ append: (WriteBatch) throws(StorageError) -> CommitID
+        ) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let log: LogStore
+        do throws(StoreError) {
+            try enterBlocking("documents of a hub log")
+            log = try self.log
+        } catch {
+            throw .evaluation(error)
+        }
+        try append(to: log, body)
+        do throws(StorageError) { try log.flush() } catch { throw .storage(error) }
+    }
+
+    private func append(
+        to log: LogStore,
+        _ body: (
+            _ append: (WriteBatch) throws(StorageError) -> CommitID
+        ) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        defer { leave() }
+        try body { (batch) throws(StorageError) in try log.append(batch) }
     }
 
     private func enterBlocking(_ what: String) throws(StoreError) {

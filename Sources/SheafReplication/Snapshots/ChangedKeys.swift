@@ -55,7 +55,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns the commits after one that have documents from the hub log.
-    private func receivedCommits(after commit: CommitID) throws(EngineError) -> Set<CommitID> {
+    func receivedCommits(after commit: CommitID) throws(EngineError) -> Set<CommitID> {
         var found: Set<CommitID> = []
         guard commit < log.commit else { return found }
         try forEachCommit(in: (commit + 1)...log.commit) { operations, id in

@@ -1,0 +1,57 @@
+package import SheafBytes
+
+/// The names of the objects beside a hub log (`format-spec/hub.md`, *Objects*).
+package enum HubObjectName {
+    /// The configuration, the only object that is replaced.
+    package static let configuration = "config"
+    package static let snapshots = "snapshot/"
+    package static let parts = "part/"
+
+    /// Returns the name of a manifest, by the hash of its bytes.
+    package static func snapshot(_ hash: XXH3.Hash128) -> String { snapshots + digits(hash) }
+
+    /// Returns the name of a part, by the hash of its bytes.
+    package static func part(_ hash: XXH3.Hash128) -> String { parts + digits(hash) }
+
+    /// Returns the hash in the name of a manifest; nil for another name.
+    package static func snapshot(named name: String) -> XXH3.Hash128? {
+        hash(in: name, after: snapshots)
+    }
+
+    /// Returns the hash in the name of a part; nil for another name.
+    package static func part(named name: String) -> XXH3.Hash128? { hash(in: name, after: parts) }
+
+    /// Returns a hash as 32 hexadecimal digits, the upper half first.
+    package static func digits(_ hash: XXH3.Hash128) -> String {
+        [hash.high, hash.low].map { half in
+            let digits = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        }
+        .joined()
+    }
+
+    private static func hash(in name: String, after prefix: String) -> XXH3.Hash128? {
+        guard name.hasPrefix(prefix) else { return nil }
+        let digits = Array(name.utf8.dropFirst(prefix.utf8.count))
+        guard digits.count == 32,
+            digits.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }),
+            let high = UInt64(String(decoding: digits[..<16], as: UTF8.self), radix: 16),
+            let low = UInt64(String(decoding: digits[16...], as: UTF8.self), radix: 16)
+        else { return nil }
+        return XXH3.Hash128(low: low, high: high)
+    }
+}
+
+extension HubObjects {
+    /// Blocks, and returns a whole object of at most `limit` bytes.
+    package func object(_ name: String, limit: Int) throws(HubLogError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try get(name) { (piece) throws(HubLogError) in
+            guard piece.count <= limit - bytes.count else {
+                throw .refused("\(name), which is longer than the \(limit) bytes expected")
+            }
+            bytes += piece
+        }
+        return bytes
+    }
+}
