@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafHubLog
 package import SheafReplication
 import SheafTestSupport
@@ -53,6 +54,7 @@ package final class LogDouble {
         let hub: Int
         let id: HubMessageID
         let bytes: [UInt8]
+        let shard: HubShard
     }
 
     private var random: SeededRandom
@@ -60,9 +62,13 @@ package final class LogDouble {
     /// Whether no message is stored, as while a majority of servers is away.
     package var isStopped = false
     /// The entries of each shard as most replicas have them; nil for lost ones.
-    private(set) package var entries: [UInt16: [[UInt8]?]] = [:]
+    private var shards: [HubShard: [[UInt8]?]] = [:]
+    /// The objects beside the log, which show what was trimmed.
+    package let objects = ObjectDouble()
+    /// The log to which the last message was appended.
+    private var newest = HubLogID(low: 7, high: 8)
     /// The entries as a replica has them that has left the others, and the hubs that it serves.
-    private var forked: [UInt16: [[UInt8]?]] = [:]
+    private var forked: [HubShard: [[UInt8]?]] = [:]
     private var forkedHubs: Set<Int> = []
     private var stored: [HubMessageID: UInt64] = [:]
     private var appended: [Appended] = []
@@ -85,12 +91,18 @@ package final class LogDouble {
         self.faults = faults
     }
 
+    /// The entries of the log to which the last message was appended, by shard.
+    package var entries: [UInt16: [[UInt8]?]] {
+        let own = shards.filter { $0.key.log == newest }
+        return Dictionary(own.map { ($0.key.number, $0.value) }) { first, _ in first }
+    }
+
     /// Number of entries of all shards.
     package var count: Int { entries.values.reduce(0) { $0 + $1.count } }
 
     /// Returns the entries of a shard that a hub reads.
-    private func entries(of shard: UInt16, for hub: Int) -> [[UInt8]?] {
-        (forkedHubs.contains(hub) ? forked[shard] : entries[shard]) ?? []
+    private func entries(of shard: HubShard, for hub: Int) -> [[UInt8]?] {
+        (forkedHubs.contains(hub) ? forked[shard] : shards[shard]) ?? []
     }
 
     private func happens(_ fault: Int) -> Bool { random.chance(fault, in: 1_000) }
@@ -99,17 +111,20 @@ package final class LogDouble {
 
     package func perform(_ effect: HubEffect, of hub: Int, among hubs: [Int]) {
         switch effect {
-        case .append(let message, _):
+        case .append(let message, let log):
             guard !isolated.contains(hub), !happens(faults.losesMessage) else { return }
-            let entry = Appended(hub: hub, id: message.id, bytes: message.bytes)
+            let entry = Appended(
+                hub: hub, id: message.id, bytes: message.bytes,
+                shard: HubShard(message.id.shard, of: log))
             let isEarly = !appended.isEmpty && happens(faults.reorders)
             appended.insert(entry, at: isEarly ? random.below(appended.count) : appended.count)
         case .follow(let shard, let entry): next[Follower(hub: hub, shard: shard)] = entry
         case .reread(let range, let shard):
             guard !isolated.contains(hub) else { return }
-            let known = entries(of: shard.number, for: hub)
+            let known = entries(of: shard, for: hub)
+            let first = objects.trimmed(shard)
             let again = range.clamped(to: 1...UInt64(max(known.count, 1))).compactMap { number in
-                number <= UInt64(known.count)
+                number >= first && number <= UInt64(known.count)
                     ? known[Int(number) - 1].map { HubLogEntry(number, $0) } : nil
             }
             rereads.append(range)
@@ -119,6 +134,7 @@ package final class LogDouble {
                 answers.append((hub, .received(again, shard: shard)))
             }
         case .consumed: break
+        case .unfollow(let shard): next[Follower(hub: hub, shard: shard)] = nil
         case .broadcast(let bytes):
             guard !isolated.contains(hub) else { return }
             for other in hubs where other != hub && !isolated.contains(other) {
@@ -147,16 +163,17 @@ package final class LogDouble {
 
     /// Appends a message of another author.
     package func insert(_ message: [UInt8], into shard: UInt16) {
-        entries[shard, default: []].append(message)
+        shards[HubShard(shard, of: newest), default: []].append(message)
     }
 
     /// Loses the last entries of a shard, whose numbers later entries get.
     package func truncate(_ shard: UInt16, by count: Int) {
-        entries[shard] = entries[shard]?.dropLast(count)
+        let shard = HubShard(shard, of: newest)
+        shards[shard] = shards[shard]?.dropLast(count)
     }
 
     /// Lets a replica leave the others, and acknowledge the messages of some hubs alone.
-    package func fork(for hubs: Set<Int>) { (forked, forkedHubs) = (entries, hubs) }
+    package func fork(for hubs: Set<Int>) { (forked, forkedHubs) = (shards, hubs) }
 
     /// Forgets the ids of stored messages, so that repeated ones are stored once more.
     package func forgetIDs() { stored = [:] }
@@ -174,8 +191,10 @@ package final class LogDouble {
             .filter { deliveries[$0.hub] != 0 }
             .sorted { ($0.hub, $0.shard.number) < ($1.hub, $1.shard.number) }
         for follower in followers {
-            let shard = entries(of: follower.shard.number, for: follower.hub)
-            while let entry = next[follower], entry <= UInt64(shard.count) {
+            let shard = entries(of: follower.shard, for: follower.hub)
+            let first = objects.trimmed(follower.shard)
+            while let asked = next[follower], max(asked, first) <= UInt64(shard.count) {
+                let entry = max(asked, first)
                 next[follower] = entry + 1
                 guard let bytes = shard[Int(entry) - 1] else { continue }
                 if happens(faults.repeatsEntry) { next[follower] = entry }
@@ -192,7 +211,8 @@ package final class LogDouble {
         let message = appended.removeFirst()
         let isKnown = stored[message.id] != nil
         if !isKnown || happens(faults.repeatsMessage) {
-            let shard = message.id.shard
+            let shard = message.shard
+            newest = shard.log
             var bytes: [UInt8]? = message.bytes
             if happens(faults.losesEntry) { bytes = nil }
             if happens(faults.damagesEntry) {
@@ -201,7 +221,7 @@ package final class LogDouble {
             if forkedHubs.contains(message.hub) {
                 forked[shard, default: []].append(bytes)
             } else {
-                entries[shard, default: []].append(bytes)
+                shards[shard, default: []].append(bytes)
             }
             let count = entries(of: shard, for: message.hub).count
             stored[message.id] = stored[message.id] ?? UInt64(count)

@@ -6,11 +6,11 @@ package import SheafSync
 ///
 /// Its functions block.
 package struct ConfigurationFile: Sendable {
-    private static let name = "config"
     /// Maximum number of attempts of a change that other hubs contest.
     private static let attempts = 64
 
-    private let log: any HubLog
+    /// The log that the configuration names, and its objects.
+    let log: any HubLog
     private let database: Hello.DatabaseID
 
     package init(_ log: any HubLog, of database: Hello.DatabaseID) {
@@ -20,7 +20,7 @@ package struct ConfigurationFile: Sendable {
 
     /// Returns the configuration, and its revision; nil if there is none.
     package func load() throws -> (configuration: HubConfiguration, revision: UInt64)? {
-        guard let (bytes, revision) = try log.load(Self.name) else { return nil }
+        guard let (bytes, revision) = try log.load(HubObjectName.configuration) else { return nil }
         let configuration: HubConfiguration
         do {
             configuration = try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
@@ -29,7 +29,7 @@ package struct ConfigurationFile: Sendable {
         } catch {
             throw HubError(
                 "the configuration of the hubs is damaged (\(error)); restore the object "
-                    + "'\(Self.name)' of the engine from a backup, or remove it with the log of "
+                    + "'\(HubObjectName.configuration)' of the engine from a backup, or remove it with the log of "
                     + "the database: hubs then create a new one from their stores")
         }
         guard configuration.database == database else {
@@ -53,7 +53,7 @@ package struct ConfigurationFile: Sendable {
                 guard let shardCount, shardCount != found.map.shardCount else { return found }
                 throw HubError(
                     "the log has \(found.map.shardCount) shards, not \(shardCount); start the hub "
-                        + "without a number of shards, which only a replacement of the log changes")
+                        + "without a number of shards, which does not change")
             }
             let logs = try log.logs()
             guard logs.isEmpty else {
@@ -75,7 +75,7 @@ package struct ConfigurationFile: Sendable {
                 format: format, database: database, log: id, number: 1, map: map,
                 snapshots: Array(repeating: HubConfiguration.Snapshots(), count: map.shardCount))
             try log.create(id, shardCount: map.shardCount)
-            switch try log.replace(Self.name, with: new.bytes, at: nil) {
+            switch try log.replace(HubObjectName.configuration, with: new.bytes, at: nil) {
             case .replaced: return new
             // Another hub was faster; its log counts.
             case .changed: try log.remove(id)
@@ -100,7 +100,9 @@ package struct ConfigurationFile: Sendable {
             }
             guard let new = try change(found) else { return found }
             // After an ambiguous outcome, the next attempt finds the configuration that exists.
-            if try log.replace(Self.name, with: new.bytes, at: revision) == .replaced {
+            if try log.replace(HubObjectName.configuration, with: new.bytes, at: revision)
+                == .replaced
+            {
                 return new
             }
         }

@@ -1,0 +1,41 @@
+import SheafHubLog
+
+/// When a hub writes snapshots, trims its log and replaces it.
+package struct HubSettings: Sendable {
+    /// The versions of messages that the program reads, for other hubs.
+    package var versions: ClosedRange<UInt8> = HubFormats.supported
+    /// Interval between two steps.
+    package var stepMilliseconds: UInt64 = 1_000
+    /// Interval after a failure, in which an engine may return.
+    package var retryMilliseconds: UInt64 = 5_000
+    /// Length of entries after the last snapshot of a shard beyond which one is written, unless
+    /// half of that snapshot is longer.
+    package var snapshotLength: UInt64 = 64 << 20
+    /// Time after the last snapshot at which one is written if there are newer entries.
+    package var snapshotMilliseconds: UInt64 = 24 * 3_600_000
+    /// Number of bytes that a snapshot writes, or its verification reads, in a second.
+    package var bytesPerSecond = 8 << 20
+    /// Time after which another snapshot is written, since no hub has verified one.
+    package var verificationMilliseconds: UInt64 = 3_600_000
+    /// Interval at which new manifests are looked for.
+    package var listMilliseconds: UInt64 = 10_000
+    /// Age of the earlier snapshot at which the entries before it are removed.
+    package var trimMilliseconds: UInt64 = 3_600_000
+    /// Age at which objects, and logs, that are not used are removed.
+    package var removalMilliseconds: UInt64 = 7 * 24 * 3_600_000
+    /// Interval at which such objects are looked for.
+    package var cleaningMilliseconds: UInt64 = 3_600_000
+    /// Time after the last step of a replacement at which another hub may take over.
+    package var takeoverMilliseconds: UInt64 = 60_000
+    /// Time after which a log with an incident is replaced.
+    package var incidentMilliseconds: UInt64 = 5_000
+    /// Least time between two replacements that a hub begins.
+    package var replacementMilliseconds: UInt64 = 60_000
+
+    /// Length of the documents of a part of a snapshot.
+    package var partLength = HubLimits.partLength
+    /// Length of the documents that are loaded in one commit.
+    package var commitLength = 16 << 20
+
+    package init() {}
+}

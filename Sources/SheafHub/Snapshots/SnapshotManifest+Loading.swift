@@ -1,0 +1,36 @@
+package import SheafBytes
+import SheafDocument
+package import SheafHubLog
+package import SheafReplication
+
+extension SnapshotManifest {
+    /// Blocks, and returns the manifest with a hash.
+    package static func load(
+        _ hash: XXH3.Hash128, from objects: any HubObjects
+    ) throws(SnapshotFailure) -> SnapshotManifest {
+        let name = HubObjectName.snapshot(hash)
+        let bytes: [UInt8]
+        do throws(HubLogError) {
+            bytes = try objects.object(name, limit: maximumLength)
+        } catch {
+            throw .log(error)
+        }
+        guard bytes.span.withUnsafeBytes({ XXH3.hash128($0) }) == hash else {
+            throw .damaged(object: name, reason: "its bytes do not have the hash in its name")
+        }
+        do throws(Malformed) {
+            return try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                try SnapshotManifest(decoding: bytes)
+            }
+        } catch {
+            throw .damaged(object: name, reason: "\(error)")
+        }
+    }
+
+    /// Maximum length of a manifest: parts with two varints, authors, and pauses.
+    private static let maximumLength =
+        HubLimits.snapshotParts * 36 + HubLimits.authors * 32 + HubLimits.pausedSites * 265 + 1_024
+
+    /// Length of all parts.
+    var length: UInt64 { parts.reduce(0) { $0 + $1.length } }
+}

@@ -1,0 +1,135 @@
+package import SheafHubLog
+import Synchronization
+
+/// The objects beside a `LogDouble`, in the same process.
+///
+/// It is a hub log whose messages go another way: a simulation passes them to the `LogDouble`.
+package final class ObjectDouble: HubLog {
+    private struct State {
+        var objects: [String: [UInt8]] = [:]
+        var replaceable: [String: (bytes: [UInt8], revision: UInt64)] = [:]
+        var revision: UInt64 = 0
+        var logs: Set<HubLogID> = []
+        var trimmed: [HubShard: UInt64] = [:]
+        /// Whether the next replacements are stored, of which the engine reports nothing.
+        var silentReplacements: [Bool] = []
+        /// Number of writes that succeed before all fail; nil if none fails.
+        var remaining: Int?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    // MARK: Tests
+
+    /// The number of the first entry of a shard that exists.
+    package func trimmed(_ shard: HubShard) -> UInt64 {
+        state.withLock { $0.trimmed[shard] ?? 1 }
+    }
+
+    /// The logs that were created, and not removed.
+    package var logs: Set<HubLogID> { state.withLock { $0.logs } }
+
+    /// The names and lengths of all objects.
+    package var names: [String] { state.withLock { $0.objects.keys.sorted() } }
+
+    /// Changes the bytes of an object.
+    package func damage(_ name: String, _ change: (inout [UInt8]) -> Void) {
+        state.withLock { state in
+            guard var bytes = state.objects[name] else { return }
+            change(&bytes)
+            state.objects[name] = bytes
+        }
+    }
+
+    /// Lets writes fail after some more, or not at all.
+    package func failWrites(after count: Int?) { state.withLock { $0.remaining = count } }
+
+    /// Lets the engine not respond to the next replacements, of which it stores some.
+    package func silenceReplacements(_ areStored: [Bool]) {
+        state.withLock { $0.silentReplacements = areStored }
+    }
+
+    private func write<Result: Sendable>(
+        _ body: (inout State) -> Result
+    ) throws(HubLogError) -> Result {
+        let result: Result? = state.withLock { state in
+            if let remaining = state.remaining {
+                guard remaining > 0 else { return nil }
+                state.remaining = remaining - 1
+            }
+            return body(&state)
+        }
+        guard let result else { throw .disconnected("the test has ended the connection") }
+        return result
+    }
+
+    // MARK: HubLog
+
+    package func start(_ host: any HubLogHost) throws(HubLogError) {}
+    package func stop() {}
+    package func append(_ message: [UInt8], to log: HubLogID, as id: HubMessageID) {}
+    package func follow(_ shard: HubShard, from entry: UInt64) {}
+    package func unfollow(_ shard: HubShard) {}
+    package func consumed(_ bytes: Int, of shard: HubShard) {}
+    package func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {}
+    package func broadcast(_ bytes: [UInt8]) {}
+
+    package func trim(_ shard: HubShard, before entry: UInt64) {
+        state.withLock { $0.trimmed[shard] = max($0.trimmed[shard] ?? 1, entry) }
+    }
+
+    package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+        try write { _ = $0.logs.insert(log) }
+    }
+
+    package func remove(_ log: HubLogID) throws(HubLogError) {
+        try write { _ = $0.logs.remove(log) }
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) {
+        try write { state in
+            if state.objects[name] == nil { state.objects[name] = bytes }
+        }
+    }
+
+    package func get(
+        _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
+    ) throws(HubLogError) {
+        guard let bytes = state.withLock({ $0.objects[name] }) else {
+            throw .missing("object \(name)")
+        }
+        let middle = bytes.count / 2
+        try body(Array(bytes[..<middle]))
+        try body(Array(bytes[middle...]))
+    }
+
+    package func list(_ prefix: String) throws(HubLogError) -> [String] {
+        names.filter { $0.hasPrefix(prefix) }
+    }
+
+    package func remove(_ name: String) throws(HubLogError) {
+        try write { _ = $0.objects.removeValue(forKey: name) }
+    }
+
+    package func load(_ name: String) throws(HubLogError) -> (bytes: [UInt8], revision: UInt64)? {
+        state.withLock { $0.replaceable[name] }
+    }
+
+    package func replace(
+        _ name: String, with bytes: [UInt8], at revision: UInt64?
+    ) throws(HubLogError) -> HubLogReplacement {
+        let isStored: Bool? = state.withLock { state in
+            state.silentReplacements.isEmpty ? nil : state.silentReplacements.removeFirst()
+        }
+        if isStored == false { return .ambiguous(.timeout("the test stores nothing")) }
+        let outcome: HubLogReplacement = try write { state in
+            guard state.replaceable[name]?.revision == revision else { return .changed }
+            state.revision += 1
+            state.replaceable[name] = (bytes, state.revision)
+            return .replaced
+        }
+        return isStored == nil ? outcome : .ambiguous(.timeout("the test loses the response"))
+    }
+}
