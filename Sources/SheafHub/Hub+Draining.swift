@@ -21,6 +21,7 @@ extension Hub {
 
     private func drainNow() {
         threads.beginDraining()
+        threads.stopMaintenance()
         peer.sync.stopAccepting()
         let end = deadline(seconds: options.drainSeconds)
         while let count = unacknowledged(), count > 0, pause(until: end) {}

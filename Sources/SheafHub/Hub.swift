@@ -57,10 +57,10 @@ public final class Hub: Sendable {
     /// Opens the store in the directory at `path`, or creates one, and joins the hubs of the
     /// database in its configuration.
     ///
-    /// The first hub of a database creates the log. The hub begins to read it, and accepts no
-    /// connections before `start()`. `report` gets the status each time that the
-    /// reasons for which the hub is not ready have changed. Canceling the task ends the wait for an
-    /// engine that does not respond.
+    /// The first hub of a database creates the log. The hub does not read it, and accepts no
+    /// connections, before `start()`. `report` gets the status each time that the reasons for which
+    /// the hub is not ready have changed. Canceling the task ends the wait for an engine that does
+    /// not respond.
     public static nonisolated(nonsending) func open(
         at path: String, configuration: PeerConfiguration, engine: HubEngine,
         options: HubOptions = HubOptions(),
@@ -74,7 +74,7 @@ public final class Hub: Sendable {
 
     /// Opens a hub whose store is in memory.
     ///
-    /// It reads the complete log at each start.
+    /// It loads a snapshot, and reads the log after it, at each start.
     public static nonisolated(nonsending) func inMemory(
         configuration: PeerConfiguration, engine: HubEngine, options: HubOptions = HubOptions(),
         report: @escaping @Sendable (HubStatus) -> Void = { _ in }
@@ -92,7 +92,7 @@ public final class Hub: Sendable {
     ) async throws -> Hub {
         var peerConfiguration = configuration
         peerConfiguration.isServer = true
-        peerConfiguration.hubLog = SharedHubLog(log.relay, log.feed)
+        peerConfiguration.hubLog = SharedHubLog(log.relay, nil)
         let peer: Peer
         do { peer = try await open(peerConfiguration) } catch {
             await log.close()
@@ -107,7 +107,7 @@ public final class Hub: Sendable {
         }
     }
 
-    /// Accepts connections from now on, as soon as the hub has read the log; called once.
+    /// Loads what the log no longer has, reads it, and then accepts connections; called once.
     public func start() throws {
         try threads.start()
     }

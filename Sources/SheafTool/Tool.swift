@@ -19,7 +19,7 @@ enum Tool {
         .shell, .query, .watch, .inspect, .importFile, .export, .checksum, .log, .show, .blame,
         .verify, .salvage, .stats, .compact, .backup, .restore, .diff, .clock, .peerServe,
         .peerConnect, .peerList, .peerExecute, .syncStatus, .explainSync, .hubServe, .hubStatus,
-        .hubUpgrade,
+        .hubUpgrade, .hubReplace,
         .keygen, .grant, .demo,
         .completions, .man,
     ]

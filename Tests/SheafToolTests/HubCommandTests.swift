@@ -64,11 +64,11 @@ import Testing
         }
     #endif
 
-    @Test func `status and upgrade need a running hub`() throws {
+    @Test func `status, upgrade and replace need a running hub`() throws {
         let scene = PeerScene()
         let ann = try scene.serve("ann", "--listen", "127.0.0.1:0")
         _ = try ann.address()
-        for verb in ["status", "upgrade"] {
+        for verb in ["status", "upgrade", "replace"] {
             let run = try ToolRun(["hub", verb, ann.store])
             #expect(run.status == 1)
             #expect(

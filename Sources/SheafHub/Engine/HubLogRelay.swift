@@ -37,7 +37,11 @@ package final class HubLogRelay: HubLog, HubLogHost {
 
     /// Records the beats of the hubs of a log from now on.
     func read(beatsOf log: HubLogID) {
-        state.withLock { $0.hubs.log = log }
+        state.withLock { state in
+            // Beats of another log do not return as those of this one.
+            if state.hubs.log != log { state.traffic.returnedAt = nil }
+            state.hubs.log = log
+        }
     }
 
     /// Forgets the messages without an answer for which the hub no longer waits.
@@ -74,7 +78,11 @@ package final class HubLogRelay: HubLog, HubLogHost {
     }
 
     package func follow(_ shard: HubShard, from entry: UInt64) { engine.follow(shard, from: entry) }
-    package func unfollow(_ shard: HubShard) { engine.unfollow(shard) }
+
+    package func unfollow(_ shard: HubShard) {
+        engine.unfollow(shard)
+        state.withLock { $0.traffic.forget(shard) }
+    }
 
     package func consumed(_ bytes: Int, of shard: HubShard) {
         engine.consumed(bytes, of: shard)

@@ -1,6 +1,5 @@
 import Sheaf
 import SheafHubLog
-import SheafReplication
 import SheafStatements
 import SheafSync
 import SheafSystem
@@ -10,14 +9,6 @@ struct OpenedLog: Sendable {
     let relay: HubLogRelay
     let file: ConfigurationFile
     let configuration: HubConfiguration
-    let formats: ClosedRange<UInt8>
-
-    /// The log that the peer follows.
-    var feed: HubFeedConfiguration {
-        var feed = HubFeedConfiguration(log: configuration.log, map: configuration.map)
-        feed.versions = formats
-        return feed
-    }
 
     /// Connects to the engine and reads the configuration, or creates it with an empty log.
     ///
@@ -93,13 +84,10 @@ struct OpenedLog: Sendable {
                 "the hubs write messages of version \(configuration.format), and this program "
                     + "those up to \(options.formats.upperBound); install a newer one")
         }
-        guard configuration.replacement == nil else {
-            throw HubLogError.timeout("the replacement of the log by another hub")
-        }
         try relay.check(configuration.log, shardCount: configuration.map.shardCount)
         relay.read(beatsOf: configuration.log)
         return OpenedLog(
-            relay: relay, file: file, configuration: configuration, formats: options.formats)
+            relay: relay, file: file, configuration: configuration)
     }
 }
 

@@ -25,6 +25,8 @@ public struct HubOptions: Sendable {
     package var clock = Clock.system
     /// Interval at which the configuration is read.
     package var configurationMilliseconds: UInt64 = 5_000
+    /// When the log gets snapshots, and is trimmed and replaced.
+    package var maintenance = HubSettings()
 
     /// Creates options.
     public init(

@@ -1,12 +1,15 @@
 import Sheaf
+import SheafEngine
 import SheafHubLog
 import SheafReplication
 import SheafStatements
 import SheafSystem
+import Synchronization
 
-/// The threads of a hub: one samples the progress of the peer, one reads the configuration.
+/// The threads of a hub: one samples the progress of the peer, one reads the configuration, and one
+/// maintains the log.
 ///
-/// The second one may block as long as the engine does, and the first one shows it.
+/// The others may block while the engine does, and the first one shows it.
 final class HubThreads: Sendable {
     struct State: Sendable {
         var sample: HubSample
@@ -30,6 +33,8 @@ final class HubThreads: Sendable {
     /// Reports changes of the reasons why the hub is not ready.
     private let report: @Sendable (HubStatus) -> Void
     private let threads: Monitor<[Thread]>
+    private let maintenance = Mutex<HubMaintenanceThread?>(nil)
+    private let settings: HubSettings
 
     init(
         _ peer: Peer, _ relay: HubLogRelay, _ file: ConfigurationFile,
@@ -38,6 +43,9 @@ final class HubThreads: Sendable {
     ) {
         (self.peer, self.relay, self.file) = (peer, relay, file)
         (formats, clock, self.report) = (options.formats, options.clock, report)
+        var settings = options.maintenance
+        settings.versions = options.formats
+        self.settings = settings
         configurationNanoseconds = options.configurationMilliseconds * 1_000_000
         let now = clock.monotonicNanoseconds()
         state = Monitor(
@@ -54,14 +62,40 @@ final class HubThreads: Sendable {
             threads.withLock { $0.append(sampling) }
             let reading = try Thread(name: "sheaf-hub-file") { [self] in readConfiguration() }
             threads.withLock { $0.append(reading) }
+            let maintaining = try HubMaintenanceThread(
+                peer, file, key: peer.key.bytes, settings
+            ) { [self] in record($0) }
+            maintenance.withLock { $0 = maintaining }
         } catch {
             stop()
             throw HubError("the system has no thread for the hub (error \(error.code))")
         }
     }
 
+    /// Ends the thread that maintains the log, and waits for it.
+    ///
+    /// Another hub finishes a replacement that this one has begun.
+    func stopMaintenance() {
+        let thread = maintenance.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        thread?.stop()
+    }
+
+    /// Blocks until this hub has replaced the log; returns false if another hub does so.
+    func replaceLog() throws -> Bool {
+        guard let thread = maintenance.withLock({ $0 }) else {
+            throw HubError("the hub is not started, or stops")
+        }
+        do throws(SnapshotFailure) { return try thread.replace() } catch {
+            throw HubError("the log cannot be replaced: \(error)")
+        }
+    }
+
     /// Ends the threads, and waits for them.
     func stop() {
+        stopMaintenance()
         state.withLock { $0.isStopping = true }
         state.broadcast()
         let threads = threads.withLock { threads in
@@ -110,6 +144,17 @@ final class HubThreads: Sendable {
         }
         state.broadcast()
     }
+
+    /// The log of messages of the store.
+    var storeLog: StoreLog? { peer.store.queries.log }
+
+    /// Changes what the status shows of the maintenance.
+    func updateMaintenance(_ change: (inout MaintenanceCounts) -> Void) {
+        state.withLock { change(&$0.sample.maintenance) }
+    }
+
+    /// Records the beats of the hubs of a log from now on.
+    func readBeats(of log: HubLogID) { relay.read(beatsOf: log) }
 
     // MARK: - Sampling
 

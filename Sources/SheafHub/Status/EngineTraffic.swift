@@ -63,6 +63,12 @@ struct EngineTraffic: Sendable {
         if unanswered.isEmpty { lastFailure = nil }
     }
 
+    /// Forgets the messages of a shard that is not followed any more.
+    mutating func forget(_ shard: HubShard) {
+        unanswered = unanswered.filter { $0.key.shard != shard.number }
+        if unanswered.isEmpty { lastFailure = nil }
+    }
+
     mutating func connected() { disconnection = nil }
 
     mutating func disconnected(_ error: HubLogError, at now: UInt64) {

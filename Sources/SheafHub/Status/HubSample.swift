@@ -14,6 +14,7 @@ struct HubSample: Sendable {
     var configurationFailure: String?
     var traffic = EngineTraffic()
     var hubs = OtherHubs()
+    var maintenance = MaintenanceCounts()
     /// Whether clients can connect.
     var isListening = false
     var isDraining = false

@@ -40,6 +40,7 @@ extension HubStatus {
             "read_entries": traffic.readCount, "read_bytes": traffic.readLength,
             "failed_appends": traffic.failedCount,
         ]
+        counts.merge(sample.maintenance.counts) { $1 }
         for (name, count) in sample.progress?.faults ?? [:] { counts["fault_" + name] = count }
         return counts
     }

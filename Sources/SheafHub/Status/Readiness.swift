@@ -50,7 +50,7 @@ struct Readiness {
             reasons.append("a hub is replacing the log")
         } else if let progress = sample.progress, progress.log != configuration.log {
             reasons.append(
-                "the log was replaced by number \(configuration.number), which this hub does not read"
+                "the log was replaced by number \(configuration.number), which this hub does not read yet"
             )
         }
         if let failure = sample.configurationFailure,
@@ -63,7 +63,8 @@ struct Readiness {
 
     private var shardReasons: [String] {
         guard let progress = sample.progress else {
-            return ["the hub has not begun to read the log"]
+            let failure = sample.maintenance.failure.map { ": \(Self.line("\($0)"))" } ?? ""
+            return ["the hub has not begun to read the log\(failure)"]
         }
         return progress.shards.flatMap { shard in
             var reasons: [String] = []
@@ -138,8 +139,14 @@ struct Readiness {
 }
 
 extension ShardIncident {
-    /// The incident in words.
+    /// The incident in words, and what ends it.
     var sentence: String {
+        let end = kind == .staleEngine ? "it ends when they arrive" : "a hub replaces the log"
+        return "\(contradiction); \(end)"
+    }
+
+    /// The kind of the contradiction, and its entry, in words.
+    var contradiction: String {
         let kind =
             switch kind {
             case .fork: "hubs or messages contradict each other"
@@ -147,6 +154,6 @@ extension ShardIncident {
             case .loss: "messages are missing, and nothing has replaced them"
             case .staleEngine: "the engine does not deliver entries that others have read"
             }
-        return "\(kind) (at entry \(entry)); the log must be replaced"
+        return "\(kind) (at entry \(entry))"
     }
 }

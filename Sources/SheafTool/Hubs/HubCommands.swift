@@ -32,8 +32,8 @@ extension Command {
             after the attempt to connect.
 
             Prints one line per event: those of 'sheaf peer serve', health, ready and not ready.
-            'sheaf hub status', 'sheaf hub upgrade' and the commands for running peers connect to
-            it through the socket PATH.peer.
+            'sheaf hub status', 'sheaf hub upgrade', 'sheaf hub replace' and the commands for
+            running peers connect to it through the socket PATH.peer.
 
             JSON keys: event, address, peer (a public key), reason; of the event receiving also
             documents (received so far) and remaining (estimated, or null).
@@ -83,6 +83,32 @@ extension Command {
                 arguments.has("json")
                     ? TerminalText.visible(line)
                     : "the hubs write messages of version \(answer.number("format") ?? 0)")
+            return .ok
+        })
+}
+
+extension Command {
+    /// The command `sheaf hub replace`.
+    static let hubReplace = Command(
+        name: "hub replace", summary: "replace the log of all hubs by a new one",
+        operands: ["PATH"], options: [.json],
+        details: """
+            The new log begins with a snapshot of the documents of the hub on PATH; the other hubs
+            load it, and append what only they have. Meanwhile all hubs serve and store documents,
+            and acknowledge none. Hubs replace a log that contradicts itself without a request: this
+            command is for an engine that was restored from a backup, or moved.
+
+            The old log is kept for a week. The command fails if another hub is replacing the log.
+
+            JSON keys: logNumber (the number of the new log among those of the database).
+            """,
+        run: { (arguments, output) throws(ToolError) in
+            let (answer, line) = try ControlClient.object(
+                ["do": "replace"], ofStore: arguments.operands[0])
+            output.write(
+                arguments.has("json")
+                    ? TerminalText.visible(line)
+                    : "the hubs use log \(answer.number("logNumber") ?? 0)")
             return .ok
         })
 }

@@ -15,6 +15,13 @@ extension PeerAnswers {
         return Value.object(["format": .integer(Int64(format))]).json
     }
 
+    /// Replaces the log of all hubs; returns its number, as JSON.
+    func replaceLog() throws(ToolError) -> String {
+        let hub = try running()
+        let number = try waitFor { try await hub.replaceLog() }
+        return Value.object(["logNumber": .integer(Int64(clamping: number))]).json
+    }
+
     private func running() throws(ToolError) -> Hub {
         guard let hub else {
             throw .failed(

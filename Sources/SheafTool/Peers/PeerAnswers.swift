@@ -60,6 +60,7 @@ final class PeerAnswers: Sendable {
         case "inspect": try inspect(request, response)
         case "hub": _ = response.write(try hubStatus())
         case "upgrade": _ = response.write(try upgradeHubs())
+        case "replace": _ = response.write(try replaceLog())
         case let other: throw .failed("unknown request '\(other.shortened)'")
         }
     }

@@ -1,0 +1,28 @@
+import SheafReplication
+import SheafSystem
+
+/// The replacement of the log on request.
+extension Hub {
+    /// Replaces the log by a new one, which begins with a snapshot of the documents of this hub.
+    ///
+    /// Returns the number of the new log. Other hubs load the snapshot and append what it lacks;
+    /// meanwhile nothing is acknowledged. It is needed after the engine was restored from a backup,
+    /// or moved; if the log contradicts itself, hubs replace it without a request.
+    @discardableResult
+    public nonisolated(nonsending) func replaceLog() async throws -> UInt64 {
+        let (file, threads) = (file, threads)
+        return try await Thread.run(name: "sheaf-hub-replace") {
+            Result {
+                guard try threads.replaceLog() else {
+                    throw HubError(
+                        "another hub replaces the log; the status of the hub shows when it has")
+                }
+                guard let (configuration, _) = try file.load() else {
+                    throw HubError("the engine has lost the configuration of the hubs")
+                }
+                threads.record(configuration)
+                return configuration.number
+            }
+        }.get()
+    }
+}

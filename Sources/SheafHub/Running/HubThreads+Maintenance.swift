@@ -1,0 +1,58 @@
+import SheafEngine
+import SheafHubLog
+import SheafReplication
+import SheafStatements
+
+/// The maintenance of the log, as the status and the log of the store show it.
+extension HubThreads {
+    /// Records the result of a step.
+    func record(_ result: Result<[HubMaintenance.Event], SnapshotFailure>) {
+        switch result {
+        case .success(let events):
+            updateMaintenance { counts in
+                counts.record(nil)
+                for event in events { counts.add(event) }
+            }
+            for event in events { record(event) }
+        case .failure(let failure):
+            updateMaintenance { $0.record(failure) }
+            guard failure != .stopped else { return }
+            storeLog?.write(.error, "the hub log cannot be maintained: \(failure)")
+        }
+    }
+
+    private func record(_ event: HubMaintenance.Event) {
+        switch event {
+        case .shared(let log, let count):
+            readBeats(of: log)
+            storeLog?.write(
+                .info, "the hub reads the log", ["log": log.text, "loadedDocuments": "\(count)"])
+        case .waits:
+            storeLog?.write(.info, "the hub waits while another hub replaces the log")
+        case .replaces(let incident):
+            storeLog?.write(
+                .warning,
+                "this hub has replaced the log "
+                    + (incident.map { "because \($0.contradiction)" } ?? "on request"))
+        case .snapshot(.refused(let shard, let reason)):
+            storeLog?.write(.error, "a snapshot is damaged: \(reason)", ["shard": "\(shard)"])
+        case .snapshot(let event):
+            storeLog?.write(.debug, "the snapshots of the hub log: \(event)")
+        }
+    }
+}
+
+extension MaintenanceCounts {
+    fileprivate mutating func add(_ event: HubMaintenance.Event) {
+        switch event {
+        case .shared(_, let count): add("loaded_documents", count)
+        case .waits: break
+        case .replaces: add("replacements")
+        case .snapshot(.written): add("written_snapshots")
+        case .snapshot(.verified): add("verified_snapshots")
+        case .snapshot(.refused): add("refused_snapshots")
+        case .snapshot(.trimmed): add("trims")
+        case .snapshot(.removed): add("removed_objects")
+        }
+    }
+}

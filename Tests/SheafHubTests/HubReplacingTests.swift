@@ -1,0 +1,81 @@
+import Sheaf
+import SheafHub
+import SheafHubLog
+import SheafTestSupport
+import Testing
+
+/// Hubs that replace their log, and hubs that load what the log no longer has.
+@Suite struct HubReplacingTests {
+    /// Options with which tests see soon what takes seconds otherwise.
+    private var quick: HubOptions {
+        var options = HubOptions()
+        options.configurationMilliseconds = 20
+        options.maintenance.stepMilliseconds = 20
+        options.maintenance.retryMilliseconds = 20
+        options.maintenance.listMilliseconds = 0
+        return options
+    }
+
+    @Test func `a log that is replaced on request loses nothing, and new hubs load its snapshot`()
+        async throws
+    {
+        let scene = HubScene()
+        let hubs = [try await scene.hub(options: quick), try await scene.hub(options: quick)]
+        for hub in hubs { try await hub.waitUntilReady() }
+        let (ann, ben) = (try await scene.client(of: hubs[0]), try await scene.client(of: hubs[1]))
+        try await ann.insert("a", acknowledgedBy: hubs[0])
+        try await ben.insert("b", acknowledgedBy: hubs[1])
+        let old = hubs[0].status.log
+        #expect(try await hubs[0].replaceLog() == 2)
+        for hub in hubs {
+            try await until("the hub reads the new log") {
+                hub.status.logNumber == 2 && hub.status.isReady
+            }
+            #expect(hub.status.log != old)
+        }
+        #expect(hubs[0].status.counts["replacements"] == 1)
+        #expect(hubs[1].status.counts["replacements"] == 0)
+        try await ann.insert("c", acknowledgedBy: hubs[0])
+        try await ben.insert("d", acknowledgedBy: hubs[1])
+        let third = try await scene.hub(options: quick)
+        try await third.waitUntilReady()
+        #expect(try await third.peer.cars() == ["a", "b", "c", "d"])
+        #expect(third.status.counts["loaded_documents"] ?? 0 >= 2)
+        for peer in [ann, ben] { try await peer.close() }
+        for hub in hubs + [third] { try await hub.close() }
+    }
+
+    @Test func `hubs write snapshots, which another one verifies, and an empty hub loads one`()
+        async throws
+    {
+        let scene = HubScene()
+        var options = quick
+        options.maintenance.snapshotLength = 1
+        let hubs = [try await scene.hub(options: options), try await scene.hub(options: options)]
+        for hub in hubs { try await hub.waitUntilReady() }
+        let client = try await scene.client(of: hubs[0])
+        try await client.insert("a", acknowledgedBy: hubs[0])
+        try await client.insert("b", acknowledgedBy: hubs[0])
+        try await until("a snapshot is verified") {
+            hubs.contains { $0.status.counts["verified_snapshots"] ?? 0 > 0 }
+        }
+        let third = try await scene.hub(options: options)
+        try await third.waitUntilReady()
+        #expect(try await third.peer.cars() == ["a", "b"])
+        #expect(third.status.counts["loaded_documents"] ?? 0 > 0)
+        try await client.close()
+        for hub in hubs + [third] { try await hub.close() }
+    }
+
+    @Test func `a hub that is not started, or stops, replaces no log`() async throws {
+        let scene = HubScene()
+        let (configuration, engine) = (scene.configuration(.random()), scene.memory)
+        let hub = try await Hub.inMemory(configuration: configuration, engine: engine)
+        for _ in 0..<2 {
+            let error = await #expect(throws: HubError.self) { try await hub.replaceLog() }
+            #expect(error?.message == "the hub is not started, or stops")
+            await hub.drain()
+        }
+        try await hub.close()
+    }
+}
