@@ -34,12 +34,14 @@ enum NetworkCommand {
                 try IdleConnections.connect(arguments[1], Int(arguments[2]) ?? 0)
             case "first-sync": try await syncFirst(Array(arguments.dropFirst()))
             case "hub-clients": try await HubClients.run(Array(arguments.dropFirst()))
+            case "empty-hub": try await fillHub(Array(arguments.dropFirst()))
             case "first-sync-peer": try await FirstSyncPeer.run(Array(arguments.dropFirst()))
             default:
                 print(
                     "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES "
                         + "| idle PEERS [SEED] | packets COUNT | first-sync DOCUMENTS "
-                        + "| idle-server COUNT | idle-clients ADDRESS COUNT | hub-clients")
+                        + "| idle-server COUNT | idle-clients ADDRESS COUNT | hub-clients "
+                        + "| empty-hub DOCUMENTS")
                 exit(2)
             }
         } catch {
@@ -53,6 +55,14 @@ enum NetworkCommand {
             databaseID: databaseID, keyPair: try .generate(), identity: .development())
         configuration.peers = peers
         return try TCPTransport(configuration)
+    }
+
+    private static func fillHub(_ arguments: [String]) async throws {
+        guard let hub = EmptyHub(arguments) else {
+            print(EmptyHub.usage)
+            exit(2)
+        }
+        try await hub.run()
     }
 
     private static func syncFirst(_ arguments: [String]) async throws {
