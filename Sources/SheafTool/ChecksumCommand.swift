@@ -2,6 +2,7 @@ import Sheaf
 import SheafBytes
 import SheafEngine
 import SheafQuery
+import SheafReplication
 import SheafStatements
 import SheafStorage
 import SheafTransfer

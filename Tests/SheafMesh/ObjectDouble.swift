@@ -9,7 +9,8 @@ package final class ObjectDouble: HubLog {
         var objects: [String: [UInt8]] = [:]
         var replaceable: [String: (bytes: [UInt8], revision: UInt64)] = [:]
         var revision: UInt64 = 0
-        var logs: Set<HubLogID> = []
+        /// The numbers of shards of logs.
+        var created: [HubLogID: Int] = [:]
         var trimmed: [HubShard: UInt64] = [:]
         /// Whether the next replacements are stored, of which the engine reports nothing.
         var silentReplacements: [Bool] = []
@@ -29,7 +30,7 @@ package final class ObjectDouble: HubLog {
     }
 
     /// The logs that were created, and not removed.
-    package var logs: Set<HubLogID> { state.withLock { $0.logs } }
+    package var created: Set<HubLogID> { state.withLock { Set($0.created.keys) } }
 
     /// The names and lengths of all objects.
     package var names: [String] { state.withLock { $0.objects.keys.sorted() } }
@@ -81,11 +82,20 @@ package final class ObjectDouble: HubLog {
     }
 
     package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
-        try write { _ = $0.logs.insert(log) }
+        try write { $0.created[log] = shardCount }
+    }
+
+    package func logs() throws(HubLogError) -> [HubLogID] { Array(created) }
+
+    package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+        let found = state.withLock { $0.created[log] }
+        guard found == shardCount else {
+            throw .missing("log \(log) with \(shardCount) shards")
+        }
     }
 
     package func remove(_ log: HubLogID) throws(HubLogError) {
-        try write { _ = $0.logs.remove(log) }
+        try write { _ = $0.created.removeValue(forKey: log) }
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) {

@@ -29,8 +29,8 @@ package struct ConfigurationFile: Sendable {
         } catch {
             throw HubError(
                 "the configuration of the hubs is damaged (\(error)); restore the object "
-                    + "'\(HubObjectName.configuration)' of the engine from a backup, or remove it with the log of "
-                    + "the database: hubs then create a new one from their stores")
+                    + "'\(HubObjectName.configuration)' of the engine from a backup, or remove it "
+                    + "with the log of the database: hubs then create a new one from their stores")
         }
         guard configuration.database == database else {
             throw HubError(
@@ -61,8 +61,8 @@ package struct ConfigurationFile: Sendable {
                 if try load() != nil { continue }
                 throw HubError(
                     "the engine has a log of this database (\(logs[0].text)), and no configuration "
-                        + "of its hubs; restore the object '\(Self.name)' of the engine from a "
-                        + "backup, or remove the log: hubs then create a new one from their stores")
+                        + "of its hubs; restore the object "
+                        + "'\(HubObjectName.configuration)' of the engine from a backup, or remove the log: hubs then create a new one from their stores")
             }
             let map: ShardMap
             do { map = try ShardMap(shardCount: shardCount ?? 1) } catch {

@@ -27,7 +27,7 @@ struct LackingDocuments {
         cursor = snapshot.log.tree.cursor()
         let names = snapshot.collections(of: shard, in: map, scopes)
         collections = names.reversed().compactMap { name in
-            snapshot.catalog.number(ofCollection: name).map { (name, $0) }
+            snapshot.catalog.number(ofCollection: name).map { (name: name, number: $0) }
         }
         enter()
     }
@@ -71,7 +71,7 @@ struct LackingDocuments {
 
     private mutating func enter() {
         range = collections.last.map { StoreKey.documents(of: $0.number) }
-        range?.lower.span.withUnsafeBytes { _ = cursor.seek($0) }
+        if let lower = range?.lower { lower.span.withUnsafeBytes { _ = cursor.seek($0) } }
     }
 
     private var currentKey: [UInt8]? {

@@ -2,6 +2,7 @@ import SheafAttachments
 import SheafBytes
 import SheafDocument
 import SheafEngine
+import SheafReplication
 
 extension FullRecord {
     /// The reason why a line is invalid.

@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafEngine
+package import SheafReplication
 
 /// A line of a complete export (`format-spec/export.md`).
 enum FullRecord {

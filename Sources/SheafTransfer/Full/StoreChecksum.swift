@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 package import SheafEngine
-import SheafReplication
+package import SheafReplication
 
 /// Checksums of the documents of a store, which do not depend on its history.
 ///

@@ -123,7 +123,7 @@ import Testing
             log.objects.silenceReplacements([])
             let configuration = try #require(try scene.configuration)
             #expect(configuration.number == number + 1 && configuration.replacement == nil)
-            #expect(log.objects.logs.contains(configuration.log))
+            #expect(log.objects.created.contains(configuration.log))
             try scene.run(seconds: 15, &hubs)
             #expect(try scene.checksums() == 1)
             #expect(areAcknowledged(scene))

@@ -6,6 +6,7 @@ import SheafHub
 import SheafHubLog
 import SheafMesh
 import SheafReplication
+import SheafTestSupport
 import SheafStatements
 import SheafStorage
 import SheafSystem
