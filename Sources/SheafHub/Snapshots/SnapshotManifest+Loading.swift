@@ -15,7 +15,8 @@ extension SnapshotManifest {
         } catch {
             throw .log(error)
         }
-        guard bytes.span.withUnsafeBytes({ XXH3.hash128($0) }) == hash else {
+        let found = bytes.span.withUnsafeBytes { XXH3.hash128($0) }
+        guard found == hash else {
             throw .damaged(object: name, reason: "its bytes do not have the hash in its name")
         }
         do throws(Malformed) {
