@@ -9,12 +9,7 @@ extension SnapshotManifest {
         _ hash: XXH3.Hash128, from objects: any HubObjects
     ) throws(SnapshotFailure) -> SnapshotManifest {
         let name = HubObjectName.snapshot(hash)
-        let bytes: [UInt8]
-        do throws(HubLogError) {
-            bytes = try objects.object(name, limit: maximumLength)
-        } catch {
-            throw .log(error)
-        }
+        let bytes = try bytes(of: name, in: objects)
         let found = bytes.span.withUnsafeBytes { XXH3.hash128($0) }
         guard found == hash else {
             throw .damaged(object: name, reason: "its bytes do not have the hash in its name")
@@ -25,6 +20,16 @@ extension SnapshotManifest {
             }
         } catch {
             throw .damaged(object: name, reason: "\(error)")
+        }
+    }
+
+    private static func bytes(
+        of name: String, in objects: any HubObjects
+    ) throws(SnapshotFailure) -> [UInt8] {
+        do throws(HubLogError) {
+            return try objects.object(name, limit: maximumLength)
+        } catch {
+            throw .log(error)
         }
     }
 
