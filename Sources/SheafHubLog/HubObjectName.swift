@@ -6,6 +6,7 @@ package enum HubObjectName {
     package static let configuration = "config"
     package static let snapshots = "snapshot/"
     package static let parts = "part/"
+    package static let ends = "end/"
 
     /// Returns the name of a manifest, by the hash of its bytes.
     package static func snapshot(_ hash: XXH3.Hash128) -> String { snapshots + digits(hash) }
@@ -20,6 +21,12 @@ package enum HubObjectName {
 
     /// Returns the hash in the name of a part; nil for another name.
     package static func part(named name: String) -> XXH3.Hash128? { hash(in: name, after: parts) }
+
+    /// Returns the name of the time at which a log was found to be replaced.
+    package static func end(of log: HubLogID) -> String { ends + digits(log) }
+
+    /// Returns the log in the name of such a time; nil for another name.
+    package static func end(named name: String) -> HubLogID? { hash(in: name, after: ends) }
 
     /// Returns a hash as 32 hexadecimal digits, the upper half first.
     package static func digits(_ hash: XXH3.Hash128) -> String {
@@ -48,7 +55,7 @@ extension HubObjects {
         var bytes: [UInt8] = []
         try get(name) { (piece) throws(HubLogError) in
             guard piece.count <= limit - bytes.count else {
-                throw .refused("\(name), which is longer than the \(limit) bytes expected")
+                throw .damaged("\(name), which is longer than \(limit) bytes,")
             }
             bytes += piece
         }

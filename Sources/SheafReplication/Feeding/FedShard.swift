@@ -29,6 +29,13 @@ struct FedShard {
     var kept: StoredShard?
     /// Length of the entries that were delivered.
     var readLength: UInt64 = 0
+    /// The time, since 1970, at which the store had all entries of the shard before this feed.
+    private let initialMilliseconds: UInt64
+    /// When the last own message was appended of those that were read, and whose position the
+    /// store has: up to then it has all entries.
+    private var currentAt: UInt64?
+    /// The same for messages whose position it may not have yet.
+    private var readOwnAt: UInt64?
     /// Whether the store cannot read a group, so that no later one is written.
     var isBlocked = false
     /// When groups that could not be written are written again; nil if there are none.
@@ -41,9 +48,11 @@ struct FedShard {
 
     init(
         _ number: UInt16, of log: HubLogID, _ author: HubAuthor, at position: ShardPosition,
-        storedThrough commit: CommitID, _ limits: ShardReader.Limits
+        storedThrough commit: CommitID, currentAt wallMilliseconds: UInt64,
+        _ limits: ShardReader.Limits
     ) {
         self.number = number
+        initialMilliseconds = wallMilliseconds
         reader = ShardReader(
             log: log, shard: number, own: author, at: position, limits: limits)
         appender = ShardAppender(number, of: log, author, after: commit)
@@ -56,7 +65,8 @@ struct FedShard {
         _ limits: ShardReader.Limits
     ) {
         self.init(
-            number, of: log, author, at: loaded.position, storedThrough: loaded.commit, limits)
+            number, of: log, author, at: loaded.position, storedThrough: loaded.commit,
+            currentAt: loaded.wallMilliseconds, limits)
         if !loaded.missing.isEmpty { kept = loaded.kept }
     }
 
@@ -86,10 +96,22 @@ struct FedShard {
     }
 
     /// Creates the mark that shows where the log ends.
-    mutating func appendMark(at now: UInt64) -> HubMessageChain.Encoded {
-        let message = appender.mark(progress, at: now)
+    mutating func appendMark(
+        base: CommitID? = nil, at now: UInt64
+    ) -> HubMessageChain.Encoded {
+        let message = appender.mark(progress, base: base, at: now)
         reader.appendedMark(message.id.sequence)
         return message
+    }
+
+    /// Records that an own message was read that was appended at a time.
+    mutating func recordOwn(appendedAt time: UInt64) { readOwnAt = max(readOwnAt ?? 0, time) }
+
+    /// Returns the time, since 1970, at which the store had all entries of the shard.
+    func currentMilliseconds(at now: UInt64, _ wallMilliseconds: UInt64) -> UInt64 {
+        guard let currentAt else { return initialMilliseconds }
+        let age = (now - min(now, currentAt)) / 1_000_000
+        return max(1, wallMilliseconds - min(wallMilliseconds, age))
     }
 
     // MARK: Writing
@@ -134,14 +156,17 @@ struct FedShard {
         }
         if !waiting.isEmpty {
             waiting[waiting.count - 1].position = position
+            waiting[waiting.count - 1].readOwnAt = readOwnAt
             waiting[waiting.count - 1].length += length
             return 0
         }
         if !writing.isEmpty {
             writing[writing.count - 1].position = position
+            writing[writing.count - 1].readOwnAt = readOwnAt
             writing[writing.count - 1].length += length
             return 0
         }
+        currentAt = readOwnAt
         if position.entry > lastPosition.entry {
             lastPosition = position
             // The documents before it may not be durable yet.
@@ -167,6 +192,7 @@ struct FedShard {
             lastPosition = position
             written.append(Written(position: position, commit: commit))
         }
+        currentAt = writing.compactMap(\.readOwnAt).last ?? currentAt
         return writing.reduce(0) { $0 + $1.length }
     }
 
@@ -196,6 +222,8 @@ struct WaitingGroup {
     /// The position that the store has once the group and those before it are written; nil if that
     /// of a later group follows.
     var position: ShardPosition?
+    /// When the last own message was appended of those that were read up to the position.
+    var readOwnAt: UInt64?
     /// Length of the entries that count as processed once it is written.
     var length = 0
     /// When its missing payloads were requested, or the last one of them arrived.

@@ -30,11 +30,16 @@ extension HubFeed {
     /// Begins to read the shards, each of which shows its end by a mark of this hub.
     mutating func start(at now: UInt64) {
         openedAt = now
+        var ends: [(shard: UInt16, sequence: UInt64)] = []
         for index in shards.indices {
             let shard = shards[index]
             effects.append(.log(.follow(shard.id, from: shard.reader.read + 1)))
-            effects.append(.log(.append(shards[index].appendMark(at: now), to: log)))
+            let mark = shards[index].appendMark(base: shipped, at: now)
+            effects.append(.log(.append(mark, to: log)))
+            ends.append((shard.number, mark.id.sequence))
         }
+        // Another hub may not have what the log or its snapshots have of this store.
+        rounds.append(HubRound(base: 0, commit: shipped, ends: ends))
     }
 
     /// Appends the documents that durable commits have changed, as far as there is room.
@@ -82,7 +87,8 @@ extension HubFeed {
                 keys(changedBy: commits)
             } else {
                 try news.snapshot.keys(
-                    changedAfter: shipped, from: news.end(of: shipped), omitsReceived: true)
+                    changedAfter: shipped, from: news.end(of: shipped),
+                    receivedFrom: isNewOfLog ? log : nil)
             }
         let found = divided(keys, news.snapshot)
         if !found.isEmpty {
@@ -133,7 +139,7 @@ extension HubFeed {
         let isWhole = backlog.isAtomic && !backlog.isDivided && documents.isEmpty
         if let payload {
             let part = all[..<documents.startIndex]
-            append(payload, backlog, isWhole ? nil : Self.range(part), to: number, at: now)
+            append(payload, backlog, part, isWhole: isWhole, to: number, at: now)
         }
         guard documents.isEmpty else {
             backlog.shards[0].documents = documents
@@ -154,22 +160,26 @@ extension HubFeed {
     }
 
     private mutating func append(
-        _ payload: [UInt8], _ backlog: Backlog,
-        _ addresses: ClosedRange<DocumentAddress>?, to number: UInt16, at now: UInt64
+        _ payload: [UInt8], _ backlog: Backlog, _ part: ArraySlice<Changed>, isWhole: Bool,
+        to number: UInt16, at now: UInt64
     ) {
+        let addresses = isWhole ? nil : Self.range(part)
         let progress = shards[Int(number)].progress
         let extent = HubMessage.Extent(base: backlog.base, commit: backlog.commit)
         let messages =
             backlog.areMissing
             ? shards[Int(number)].appender.appendMissing(
-                payload, through: backlog.commit, addresses, progress, at: now)
+                payload, through: backlog.commit, addresses, part, progress, at: now)
             : shards[Int(number)].appender.append(payload, extent, addresses, progress, at: now)
         for message in messages { effects.append(.log(.append(message, to: log))) }
     }
 
     /// Adds the appended groups of a backlog to those that are not hub-durable.
     private mutating func add(_ backlog: Backlog) {
-        rounds.append(HubRound(base: backlog.base, commit: backlog.commit, ends: backlog.ends))
+        rounds.append(
+            HubRound(
+                base: backlog.base, commit: backlog.commit, ends: backlog.ends,
+                areMissing: backlog.areMissing))
         guard rounds.count > limits.rounds else { return }
         var merged: [HubRound] = []
         for (index, round) in rounds.enumerated() {

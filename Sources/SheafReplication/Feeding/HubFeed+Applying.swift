@@ -47,6 +47,8 @@ extension HubFeed {
             switch effect {
             case .apply(let group): shards[index].add(group)
             case .own(let id, _, let entry):
+                let builtAt = shards[index].appender.builtAt(id)
+                if let builtAt { shards[index].recordOwn(appendedAt: builtAt) }
                 settle(shards[index].appender.recordRead(id, at: entry), of: index)
             case .fault(let fault): effects.append(.fault(fault, shard: number))
             case .reread(let entries):
@@ -85,7 +87,7 @@ extension HubFeed {
                 effects.append(.log(.reread(entries, shard: shards[index].id)))
             }
             guard let group = shards[index].waiting.first, group.isComplete else { continue }
-            let steps = beginWriting(of: index, queries)
+            let steps = beginWriting(of: index, queries, at: now)
             guard steps.isEmpty else {
                 nextWritten = (index + 1) % shards.count
                 return effects.append(.write(steps, from: group.group.author.site))
@@ -94,7 +96,9 @@ extension HubFeed {
     }
 
     /// Begins to write the first groups of one author, and returns them as batches.
-    private mutating func beginWriting(of index: Int, _ queries: QueryEngine) -> [PreparedStep] {
+    private mutating func beginWriting(
+        of index: Int, _ queries: QueryEngine, at now: UInt64
+    ) -> [PreparedStep] {
         var length = 0
         var steps: [PreparedStep] = []
         var position = shards[index].lastPosition
@@ -105,7 +109,7 @@ extension HubFeed {
                 steps.isEmpty || length <= limits.written
             else { break }
             position = waiting.position ?? position
-            guard let step = step(waiting, at: position, of: index, queries) else {
+            guard let step = step(waiting, at: position, of: index, queries, at: now) else {
                 // A later version may read it: its documents must not count as stored.
                 shards[index].isBlocked = true
                 break
@@ -118,7 +122,8 @@ extension HubFeed {
 
     /// Returns a group as a batch to write; nil if its documents are invalid.
     private mutating func step(
-        _ waiting: WaitingGroup, at position: ShardPosition, of index: Int, _ queries: QueryEngine
+        _ waiting: WaitingGroup, at position: ShardPosition, of index: Int,
+        _ queries: QueryEngine, at now: UInt64
     ) -> PreparedStep? {
         let group = waiting.group
         let number = shards[index].number
@@ -143,19 +148,22 @@ extension HubFeed {
         return PreparedStep(
             generation: 0, documents: documents, commit: group.extent.commit, stamp: reader.stamp,
             senderKey: nil, connection: nonce, pauses: [], isCut: false, length: 0,
-            storedShard: (number, stored(of: index, at: position, queries)))
+            storedShard: (number, stored(of: index, at: position, queries, at: now)))
     }
 
     /// Returns the progress of the store in a shard.
     private func stored(
-        of index: Int, at position: ShardPosition, _ queries: QueryEngine
+        of index: Int, at position: ShardPosition, _ queries: QueryEngine, at now: UInt64
     ) -> StoredShard {
         if let kept = shards[index].kept { return kept }
+        // The documents that a loaded snapshot lacks are those of other shards.
+        let waiting = backlog.flatMap { $0.areMissing ? nil : $0.base }
         let base = shards[index].appender.unstoredBase
         return StoredShard(
             log: log, position: position,
-            commit: [base, backlog?.base].compactMap { $0 }.reduce(shipped) { min($0, $1) },
-            wallMilliseconds: queries.options.clock.wallMilliseconds())
+            commit: [base, waiting].compactMap { $0 }.reduce(shipped) { min($0, $1) },
+            wallMilliseconds: shards[index].currentMilliseconds(
+                at: now, queries.options.clock.wallMilliseconds()))
     }
 
     /// Handles the outcome of a job; one that failed is repeated.
@@ -194,7 +202,7 @@ extension HubFeed {
             .save(
                 shards.indices.map { index in
                     let position = shards[index].lastPosition
-                    return (shards[index].number, stored(of: index, at: position, queries))
+                    return (shards[index].number, stored(of: index, at: position, queries, at: now))
                 }))
     }
 

@@ -87,6 +87,7 @@ extension HubFeed {
         for shard in shards.indices {
             shards[shard].reader.tick(at: now)
             takeEffects(of: shard, at: now)
+            showEnd(of: shard, at: now)
         }
         write(queries, at: now)
         save(queries, at: now)
@@ -94,6 +95,15 @@ extension HubFeed {
         let interval = isBeatDue ? limits.fastBeatNanoseconds : limits.beatNanoseconds
         guard now >= lastBeat + interval else { return }
         sendBeat(at: now, queries.options.clock.wallMilliseconds())
+    }
+
+    /// Appends a mark if nothing else was appended for long: when it is read, the store has all
+    /// entries before it.
+    private mutating func showEnd(of shard: Int, at now: UInt64) {
+        guard shards[shard].hasCaughtUp, let last = shards[shard].appender.lastBuiltAt,
+            now >= last + limits.markNanoseconds
+        else { return }
+        effects.append(.log(.append(shards[shard].appendMark(at: now), to: log)))
     }
 
     /// Whether clients may use this hub.

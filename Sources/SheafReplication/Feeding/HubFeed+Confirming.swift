@@ -38,10 +38,14 @@ extension HubFeed {
     mutating func advance(at now: UInt64) {
         let count = rounds.prefix { isSafe($0, at: now) }.count
         guard count > 0 else { return }
-        for (shard, sequence) in rounds[..<count].flatMap(\.ends) {
-            shards[Int(shard)].appender.forgetEnds(through: sequence)
-            // The first round has the documents that a loaded snapshot lacks.
-            shards[Int(shard)].kept = nil
+        for round in rounds[..<count] {
+            for (shard, sequence) in round.ends {
+                shards[Int(shard)].appender.forgetEnds(through: sequence)
+            }
+            // The log has the documents that loaded snapshots lack.
+            guard round.areMissing else { continue }
+            isSaveDue = true
+            for index in shards.indices { shards[index].kept = nil }
         }
         rounds.removeFirst(count)
         effects.append(.advanced)

@@ -52,6 +52,10 @@ extension HubFeed {
         var found: [DocumentAddress: [UInt8]] = [:]
         for documents in groups.flatMap(\.documents) where !contents.contains(documents) {
             contents.append(documents)
+            if let listed = documents.listed {
+                for (address, key) in listed { found[address] = key }
+                continue
+            }
             let keys = try snapshot.keys(changedBy: documents.commits)
             let all = divided(Array(keys), snapshot).first { $0.shard == shard.number }
             for (address, key) in all?.documents ?? []

@@ -52,6 +52,8 @@ struct HubFeed {
     var shards: [FedShard]
     /// The commit up to which the documents of this store are in groups.
     var shipped: CommitID
+    /// Whether the store was not one of this log, so that it has documents of another one.
+    let isNewOfLog: Bool
     /// Appended groups that are not hub-durable, in the order of their commits.
     var rounds: [HubRound] = []
     /// The other hubs, by author.
@@ -91,7 +93,8 @@ struct HubFeed {
     /// Creates a feed that continues at the positions in the store.
     init(
         _ configuration: HubFeedConfiguration, from snapshot: DocumentSnapshot,
-        _ scopes: SyncScopes, site: Site, key: [UInt8], nonce: UInt64
+        _ scopes: SyncScopes, site: Site, key: [UInt8], nonce: UInt64,
+        _ wallMilliseconds: UInt64
     ) throws(EngineError) {
         self.scopes = scopes
         log = configuration.log
@@ -117,11 +120,19 @@ struct HubFeed {
                 FedShard(
                     number, of: configuration.log, author,
                     at: isSame ? known?.position ?? .start : .start, storedThrough: commit,
+                    currentAt: isSame ? known?.wallMilliseconds ?? 0 : wallMilliseconds,
                     configuration.limits.reader))
             stored = min(stored, commit)
         }
         shipped = stored
+        isNewOfLog = stored == 0 && configuration.loaded.isEmpty
         backlog = Backlog(missing: configuration.loaded, of: snapshot, at: stored)
+        // Nothing is missing any more if the store has none of the documents.
+        for index in shards.indices where shards[index].kept != nil {
+            guard backlog?.shards.contains(where: { $0.shard == shards[index].number }) != true
+            else { continue }
+            (shards[index].kept, isSaveDue) = (nil, true)
+        }
     }
 
     /// Runs an event.
@@ -156,11 +167,15 @@ struct HubRound {
     let commit: CommitID
     /// The last sequence of each group.
     let ends: [(shard: UInt16, sequence: UInt64)]
+    /// Whether it has the documents that loaded snapshots lack.
+    var areMissing = false
 
     /// Returns a round for the documents of this one and of the next one.
     func merged(with next: HubRound) -> HubRound {
         let earlier = ends.filter { end in !next.ends.contains { $0.shard == end.shard } }
-        return HubRound(base: base, commit: next.commit, ends: earlier + next.ends)
+        return HubRound(
+            base: base, commit: next.commit, ends: earlier + next.ends,
+            areMissing: areMissing || next.areMissing)
     }
 }
 
@@ -252,6 +267,8 @@ package struct HubFeedLimits: Sendable {
     package var retryNanoseconds: UInt64 = 1_000_000_000
     /// The limits of the readers of shards.
     package var reader = ShardReader.Limits()
+    /// Time without another message after which a mark shows that the store has all entries.
+    package var markNanoseconds: UInt64 = 3_600_000_000_000
     /// Least time between two commits that have only the progress in shards.
     package var saveNanoseconds: UInt64 = 1_000_000_000
 

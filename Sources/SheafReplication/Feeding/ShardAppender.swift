@@ -29,6 +29,12 @@ struct ShardAppender {
         let commits: ClosedRange<CommitID>
         /// The first and the last of them that are in the group; nil if all are.
         let addresses: ClosedRange<DocumentAddress>?
+        /// The documents themselves, if the commits show only that they may have changed them.
+        var listed: ArraySlice<HubFeed.Changed>?
+
+        static func == (lhs: Documents, rhs: Documents) -> Bool {
+            lhs.commits == rhs.commits && lhs.addresses == rhs.addresses
+        }
     }
 
     /// A group, or a mark, that was appended.
@@ -111,9 +117,11 @@ struct ShardAppender {
     /// may have changed at any time.
     mutating func appendMissing(
         _ payload: [UInt8], through commit: CommitID,
-        _ addresses: ClosedRange<DocumentAddress>?, _ progress: ShardProgress, at now: UInt64
+        _ addresses: ClosedRange<DocumentAddress>?, _ listed: ArraySlice<HubFeed.Changed>,
+        _ progress: ShardProgress, at now: UInt64
     ) -> [HubMessageChain.Encoded] {
-        let documents = Documents(commits: 1...max(1, commit), addresses: addresses)
+        let documents = Documents(
+            commits: 1...max(1, commit), addresses: addresses, listed: listed)
         let extent = HubMessage.Extent(base: 0, commit: 0)
         let messages = chain.messages(of: payload, extent, replaces: true, progress)
         keep(messages, base: 0, [documents], replacing: nil, at: now)
@@ -132,9 +140,13 @@ struct ShardAppender {
     }
 
     /// Creates a mark, which shows where the log ends, and keeps it until it is stored.
-    mutating func mark(_ progress: ShardProgress, at now: UInt64) -> HubMessageChain.Encoded {
+    ///
+    /// With `base`, it ends what waits to be hub-durable after that commit.
+    mutating func mark(
+        _ progress: ShardProgress, base: CommitID? = nil, at now: UInt64
+    ) -> HubMessageChain.Encoded {
         let message = chain.mark(progress, commit: commit)
-        keep([message], base: nil, [], replacing: nil, at: now)
+        keep([message], base: base, [], replacing: nil, at: now)
         return message
     }
 
@@ -181,6 +193,14 @@ struct ShardAppender {
             return message.message.id.sequence...message.message.id.sequence
         }
     }
+
+    /// When a message was built that waits; nil for another one.
+    func builtAt(_ id: HubMessageID) -> UInt64? {
+        index(of: id.sequence).flatMap { pending[$0].message.id == id ? pending[$0].builtAt : nil }
+    }
+
+    /// When the last message was built; nil before the first one.
+    var lastBuiltAt: UInt64? { sent.last?.appendedAt }
 
     /// Whether a message waits that this hub has not read.
     func isUnread(_ id: HubMessageID) -> Bool {

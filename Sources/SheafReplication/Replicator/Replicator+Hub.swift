@@ -4,6 +4,7 @@ import SheafHubLog
 import SheafStatements
 package import SheafStorage
 import SheafSync
+import SheafSystem
 
 /// The hub log of a peer that is a hub.
 extension Replicator {
@@ -16,7 +17,8 @@ extension Replicator {
         queries.refuseEvictions()
         var feed = try HubFeed(
             configuration, from: news.snapshot, scopes, site: queries.documents.site,
-            key: identity.peerKey, nonce: configuration.opening ?? randomNumber())
+            key: identity.peerKey, nonce: configuration.opening ?? randomNumber(),
+            queries.options.clock.wallMilliseconds())
         feed.start(at: now)
         self.feed = feed
         performFeed()

@@ -1,5 +1,6 @@
 package import SheafDocument
 package import SheafHubLog
+import SheafStatements
 
 /// A hub and its log at one moment.
 package struct HubView: Sendable {
@@ -8,6 +9,8 @@ package struct HubView: Sendable {
         /// The entries that were read, and those that are durable in this store.
         package let progress: ShardProgress
         package let incidents: [ShardIncident]
+        /// Whether other hubs wait until this one has stored their documents.
+        package let isFollowed: Bool
         /// Whether entries before others were not delivered.
         package let lacksEntries: Bool
         /// Length of the entries that were delivered since the hub began to read.
@@ -34,6 +37,37 @@ package struct HubView: Sendable {
     package let isSettled: Bool
 }
 
+extension HubView {
+    /// Whether this hub has the least key of those that are live.
+    package var isChosen: Bool {
+        others.allSatisfy { key.lexicographicallyPrecedes($0.key) }
+    }
+
+    /// Whether this hub has the least key of the live hubs that follow a shard, without those of
+    /// a site.
+    package func isChosen(for shard: UInt16, without site: Site? = nil) -> Bool {
+        guard shards[Int(shard)].isFollowed, author.site != site else { return false }
+        return followers(of: shard, without: site).allSatisfy {
+            key.lexicographicallyPrecedes($0.key)
+        }
+    }
+
+    /// Returns the other live hubs that follow a shard, without those of a site.
+    package func followers(of shard: UInt16, without site: Site? = nil) -> [Other] {
+        others.filter { $0.shards[shard] != nil && $0.author.site != site }
+    }
+
+    /// Whether no other live hub has stored more of a shard.
+    package var hasMostStored: Bool {
+        others.allSatisfy { other in
+            other.shards.allSatisfy { number, progress in
+                guard shards.indices.contains(Int(number)) else { return true }
+                return progress.stored <= shards[Int(number)].progress.stored
+            }
+        }
+    }
+}
+
 /// Sharing that begins and ends while the peer runs, and what the maintenance of a hub needs.
 extension Replicator {
     /// Ends sharing; until `share`, no later commit is acknowledged.
@@ -42,6 +76,7 @@ extension Replicator {
     package func stopSharing() {
         if let feed { lastHubDurable = feed.hubDurable(at: now) }
         isHub = true
+        queries.refuseEvictions()
         guard let feed else { return }
         for shard in feed.shards { emit(.hub(.unfollow(shard.id))) }
         self.feed = nil
@@ -61,6 +96,7 @@ extension Replicator {
             shards: feed.shards.map { shard in
                 HubView.Shard(
                     progress: shard.progress, incidents: shard.reader.incidents,
+                    isFollowed: shard.isFollowing(at: now, feed.limits),
                     lacksEntries: shard.reader.lacksEntries, readLength: shard.readLength)
             },
             others: others.sorted { $0.author < $1.author }, hasCaughtUp: feed.hasCaughtUp,

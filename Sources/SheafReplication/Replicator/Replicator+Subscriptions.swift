@@ -58,6 +58,9 @@ extension Replicator {
             // Documents that were received again are included: their states may be older or newer.
             for change in commit.changes where change.isEvicted {
                 guard let before = change.before else { continue }
+                // A hub evicts documents that other hubs have deleted: clients that still have
+                // them must not send them again.
+                guard !isHub || before.isTombstone else { continue }
                 if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
                     refusals.remove(address)
                 }

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafEngine
+import SheafHubLog
 import SheafStorage
 
 /// The documents that commits have changed, where the change feed lacks commits.
@@ -9,10 +10,10 @@ extension DocumentSnapshot {
 
     /// Returns the keys of the documents that commits after one have changed, from the tree.
     ///
-    /// With `omitsReceived`, it omits documents of which all these commits have documents from the
-    /// hub log. `end` is a log position at or before all operations of the commits.
+    /// It omits documents that all these commits have received from a log; nil stands for any
+    /// log. `end` is a log position at or before all operations of the commits.
     func keys(
-        changedAfter commit: CommitID, from end: LogPosition, omitsReceived: Bool
+        changedAfter commit: CommitID, from end: LogPosition, receivedFrom source: HubLogID?
     ) throws(EngineError) -> [[UInt8]] {
         var newer: [[UInt8]] = []
         log.tree.forEach(in: StoreKey.documents) { key, value in
@@ -23,8 +24,8 @@ extension DocumentSnapshot {
         }
         // Compacted commits may lack operations, so that a later commit has their changes.
         let received: Set<CommitID> =
-            omitsReceived && commit >= log.compactedThrough
-            ? try receivedCommits(after: commit) : []
+            commit >= log.compactedThrough
+            ? try receivedCommits(after: commit, from: source) : []
         guard commit > 0 || !received.isEmpty else { return newer }
         var found: [[UInt8]] = []
         for key in newer {
@@ -42,7 +43,7 @@ extension DocumentSnapshot {
     func keys(changedBy commits: ClosedRange<CommitID>) throws(EngineError) -> Set<[UInt8]> {
         let base = commits.lowerBound - 1
         guard base >= log.compactedThrough else {
-            return Set(try keys(changedAfter: base, from: .none, omitsReceived: false))
+            return Set(try keys(changedAfter: base))
         }
         var found: Set<[UInt8]> = []
         try forEachCommit(in: commits) { operations, _ in
@@ -54,13 +55,31 @@ extension DocumentSnapshot {
         return found
     }
 
-    /// Returns the commits after one that have documents from the hub log.
-    func receivedCommits(after commit: CommitID) throws(EngineError) -> Set<CommitID> {
+    /// Returns the keys of the documents that commits after one have changed, from the tree.
+    private func keys(changedAfter commit: CommitID) throws(EngineError) -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        log.tree.forEach(in: StoreKey.documents) { key, _ in
+            found.append(Array(key))
+            return true
+        }
+        guard commit > 0 else { return found }
+        var newer: [[UInt8]] = []
+        for key in found where try newestCommit(of: key) ?? 0 > commit { newer.append(key) }
+        return newer
+    }
+
+    /// Returns the commits after one that have documents from a log; nil stands for any log.
+    func receivedCommits(
+        after commit: CommitID, from source: HubLogID? = nil
+    ) throws(EngineError) -> Set<CommitID> {
         var found: Set<CommitID> = []
         guard commit < log.commit else { return found }
         try forEachCommit(in: (commit + 1)...log.commit) { operations, id in
             let isReceived = operations.contains { logged in
-                if case .storedShard? = StoreKey(logged.operation.key) { true } else { false }
+                guard case .storedShard? = StoreKey(logged.operation.key) else { return false }
+                guard let source else { return true }
+                // A payload that does not decode belongs to no known log.
+                return (try? StoredShard(decoding: logged.operation.payload))?.log == source
             }
             if isReceived { found.insert(id) }
         }

@@ -14,6 +14,8 @@ package struct LoadedShard: Sendable {
     /// The commit of the store before the load; documents that later ones write are not in
     /// `missing`.
     package let commit: CommitID
+    /// The time of the snapshot.
+    package let wallMilliseconds: UInt64
     /// Documents that the snapshot lacks, or of which the store has other writes.
     package let missing: [DocumentAddress]
     /// The payload of key `0b` until the missing documents are stored in the log.
@@ -117,15 +119,20 @@ package struct SnapshotLoader {
             _ = try Self.record(loaded, of: manifest.shard, in: store, queries)
         }
         return LoadedShard(
-            position: manifest.position, commit: before.log.commit, missing: missing.sorted(),
-            kept: kept)
+            position: manifest.position, commit: before.log.commit, wallMilliseconds: time,
+            missing: missing.sorted(), kept: kept)
+    }
+
+    /// The time at which the store has all that was in the log, now that it has the snapshot.
+    private var time: UInt64 {
+        max(1, min(manifest.wallMilliseconds, queries.options.clock.wallMilliseconds()))
     }
 
     /// The payload of key `0b` once nothing is missing in the log.
     private var loaded: StoredShard {
         StoredShard(
             log: manifest.log, position: manifest.position, commit: before.log.commit,
-            wallMilliseconds: queries.options.clock.wallMilliseconds())
+            wallMilliseconds: time)
     }
 
     /// Writes the documents read so far, in one commit that counts as received from the log.
@@ -166,7 +173,8 @@ package struct SnapshotLoader {
             }
         }
         return LoadedShard(
-            position: stored.position, commit: stored.commit, missing: [], kept: stored)
+            position: stored.position, commit: stored.commit,
+            wallMilliseconds: stored.wallMilliseconds, missing: [], kept: stored)
     }
 
     // MARK: Documents that the snapshot lacks
@@ -251,7 +259,11 @@ struct UnstoredDocuments {
     init(_ snapshot: DocumentSnapshot, after commit: CommitID) throws(EngineError) {
         self.snapshot = snapshot
         self.commit = commit
-        received = try snapshot.receivedCommits(after: commit)
+        // Of compacted commits it is not known whether they were received: nothing is evicted that
+        // they have written.
+        received =
+            commit >= snapshot.log.compactedThrough
+            ? try snapshot.receivedCommits(after: commit) : []
     }
 
     func contains(_ key: [UInt8]) throws(EngineError) -> Bool {

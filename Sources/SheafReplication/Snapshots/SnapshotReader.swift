@@ -73,7 +73,8 @@ extension SnapshotReader {
     /// `onPart` gets the length of each part once it is read, and may wait.
     package static func verify(
         _ manifest: SnapshotManifest, _ map: ShardMap, from objects: any HubObjects,
-        until stop: EvaluationStop? = nil, _ onPart: (Int) -> Void = { _ in }
+        until stop: EvaluationStop? = nil,
+        _ onPart: (Int) throws(SnapshotFailure) -> Void = { _ in }
     ) throws(SnapshotFailure) {
         var reader = SnapshotReader(manifest, map, from: objects)
         var sum = ChecksumSum()
@@ -92,7 +93,7 @@ extension SnapshotReader {
                 }
                 sum.add(ChecksumSum(document.collection, document.id[...], state))
             }
-            onPart(part.length)
+            try onPart(part.length)
         }
         guard sum.hash == manifest.checksum else {
             throw .damaged(

@@ -15,6 +15,8 @@ package struct SnapshotWriter {
     private let objects: any HubObjects
     private let partLength: Int
     private let stop: EvaluationStop?
+    /// Number of documents, those of other shards included, after which `onPart` is called.
+    private static let visitedDocuments = 65_536
     private var part: SnapshotPartWriter
     private var parts: [SnapshotManifest.Part] = []
     private var sum = ChecksumSum()
@@ -36,9 +38,10 @@ package struct SnapshotWriter {
 
     /// Blocks until all objects are written; returns the manifest and the hash in its name.
     ///
-    /// `onPart` gets the length of each part once it is written, and may wait.
+    /// `onPart` gets the length of each part once it is written, and 0 after documents that are in
+    /// none, and may wait.
     package mutating func write(
-        at wallMilliseconds: UInt64, _ onPart: (Int) -> Void = { _ in }
+        at wallMilliseconds: UInt64, _ onPart: (Int) throws(SnapshotFailure) -> Void = { _ in }
     ) throws(SnapshotFailure) -> (hash: XXH3.Hash128, manifest: SnapshotManifest) {
         let snapshot = source.snapshot
         let scopes = queries.parameters.values.syncScopes
@@ -64,22 +67,26 @@ package struct SnapshotWriter {
     }
 
     private mutating func write(
-        collection name: String, _ onPart: (Int) -> Void
+        collection name: String, _ onPart: (Int) throws(SnapshotFailure) -> Void
     ) throws(SnapshotFailure) {
         let snapshot = source.snapshot
         var first: [UInt8] = []
         // A part is written between two visits: those of the tree throw only errors of the store.
         while true {
             var next: [UInt8]?
+            var count = 0
             var part = part
             var sum = sum
             try onSnapshotStore { () throws(EngineError) in
                 try snapshot.forEachDocument(of: name, from: first) {
                     (key, document) throws(EngineError) in
-                    if part.length >= partLength || stop?.isSet == true {
+                    if part.length >= partLength || stop?.isSet == true
+                        || count == Self.visitedDocuments
+                    {
                         next = key
                         return false
                     }
+                    count += 1
                     try add(document, key, of: name, &part, &sum)
                     return true
                 }
@@ -87,7 +94,7 @@ package struct SnapshotWriter {
             (self.part, self.sum) = (part, sum)
             if stop?.isSet == true { throw .stopped }
             guard let next else { return }
-            try endPart(onPart)
+            if part.length >= partLength { try endPart(onPart) } else { try onPart(0) }
             first = next
         }
     }
@@ -113,7 +120,9 @@ package struct SnapshotWriter {
         }
     }
 
-    private mutating func endPart(_ onPart: (Int) -> Void) throws(SnapshotFailure) {
+    private mutating func endPart(_ onPart: (Int) throws(SnapshotFailure) -> Void)
+        throws(SnapshotFailure)
+    {
         guard parts.count < HubLimits.snapshotParts else { throw .tooLarge(parts: parts.count + 1) }
         let bytes = part.finish()
         let hash = bytes.span.withUnsafeBytes { XXH3.hash128($0) }
@@ -125,6 +134,6 @@ package struct SnapshotWriter {
                 hash: hash, length: UInt64(bytes.count),
                 documentCount: UInt64(part.documentCount)))
         part = SnapshotPartWriter(source.snapshot)
-        onPart(bytes.count)
+        try onPart(bytes.count)
     }
 }
