@@ -13,16 +13,23 @@ package struct HubSettings: Sendable {
     package var snapshotLength: UInt64 = 64 << 20
     /// Time after the last snapshot at which one is written if there are newer entries.
     package var snapshotMilliseconds: UInt64 = 24 * 3_600_000
+    /// Least time between two snapshots of a shard.
+    package var leastMilliseconds: UInt64 = 600_000
     /// Number of bytes that a snapshot writes, or its verification reads, in a second.
     package var bytesPerSecond = 8 << 20
-    /// Time after which another snapshot is written, since no hub has verified one.
+    /// Time after which another snapshot is written, since no hub has verified one; besides that
+    /// to write and to read it.
     package var verificationMilliseconds: UInt64 = 3_600_000
     /// Interval at which new manifests are looked for.
     package var listMilliseconds: UInt64 = 10_000
     /// Age of the earlier snapshot at which the entries before it are removed.
     package var trimMilliseconds: UInt64 = 3_600_000
-    /// Age at which objects, and logs, that are not used are removed.
+    /// Time after a log was replaced at which it is removed, and its snapshots.
     package var removalMilliseconds: UInt64 = 7 * 24 * 3_600_000
+    /// Time after which a snapshot of the log is removed that the configuration does not name.
+    package var supersededMilliseconds: UInt64 = 3_600_000
+    /// Age at which a snapshot that no hub has verified counts as superseded.
+    package var unverifiedMilliseconds: UInt64 = 24 * 3_600_000
     /// Interval at which such objects are looked for.
     package var cleaningMilliseconds: UInt64 = 3_600_000
     /// Time after the last step of a replacement at which another hub may take over.
@@ -38,4 +45,19 @@ package struct HubSettings: Sendable {
     package var commitLength = 16 << 20
 
     package init() {}
+
+    /// Age of a snapshot at which another one is written, since no hub has verified it.
+    func verificationMilliseconds(of manifest: SnapshotManifest) -> UInt64 {
+        let (transfer, isTooLong) = manifest.length.multipliedReportingOverflow(by: 2_000)
+        let milliseconds = isTooLong ? .max : transfer / UInt64(max(bytesPerSecond, 1))
+        let (sum, isEndless) = verificationMilliseconds.addingReportingOverflow(milliseconds)
+        return isEndless ? .max : sum
+    }
+}
+
+extension UInt64 {
+    /// Whether at least an interval has passed at this time, since another one.
+    func hasPassed(_ interval: UInt64, since start: UInt64) -> Bool {
+        self >= start && self - start >= interval
+    }
 }

@@ -42,6 +42,16 @@ extension ConfigurationFile {
         return isMade
     }
 
+    /// Stores a configuration that the engine has lost; does nothing if it has one.
+    package func restore(_ configuration: HubConfiguration) throws(SnapshotFailure) {
+        try onFile {
+            guard try load() == nil else { return }
+            let outcome = try log.replace(
+                HubObjectName.configuration, with: configuration.bytes, at: nil)
+            if case .ambiguous(let error) = outcome { throw error }
+        }
+    }
+
     private func onFile<Result>(_ body: () throws -> Result) throws(SnapshotFailure) -> Result {
         do {
             return try body()

@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafEngine
-package import SheafHubLog
+import SheafHubLog
 package import SheafReplication
 import SheafStatements
 package import SheafSystem
@@ -9,7 +9,8 @@ package import SheafSystem
 /// The snapshots of the shards of a log: when one is written, verified and used to trim.
 ///
 /// Several hubs do this at once, and need no order: a snapshot is written once, under the hash of
-/// its bytes, and enters the configuration by compare-and-swap after it was verified.
+/// its bytes, and enters the configuration by compare-and-swap after it was verified. It takes as
+/// long as the documents are, so its owner calls `step` on a thread of its own.
 package struct HubSnapshots {
     /// A change to the snapshots or to the log.
     package enum Event: Equatable, Sendable {
@@ -20,11 +21,11 @@ package struct HubSnapshots {
         case removed(String)
     }
 
-    let peer: any HubPeer
+    private let peer: any HubPeer
     private let file: ConfigurationFile
     private var log: any HubLog { file.log }
-    let settings: HubSettings
-    let stop: EvaluationStop
+    private let settings: HubSettings
+    private let stop: EvaluationStop
     private let pace: HubPace
     /// Manifests by the hashes in their names.
     private var manifests: [XXH3.Hash128: SnapshotManifest] = [:]
@@ -35,7 +36,9 @@ package struct HubSnapshots {
     private var trimmed: [UInt16: UInt64] = [:]
     /// The newest snapshot of each shard, and what was read of the shard when it was found.
     private var bases: [UInt16: (hash: XXH3.Hash128?, readLength: UInt64, since: UInt64)] = [:]
-    var cleaning = ObjectCleaning()
+    /// When this hub last began a snapshot of each shard.
+    private var written: [UInt16: UInt64] = [:]
+    private var cleaning = ObjectCleaning()
 
     private struct Candidate {
         let hash: XXH3.Hash128
@@ -54,11 +57,11 @@ package struct HubSnapshots {
     }
 
     /// Blocks while it does what is due, and returns what was done.
-    package mutating func step(
-        _ configuration: HubConfiguration, _ view: HubView
-    ) throws(SnapshotFailure) -> [Event] {
-        guard configuration.replacement == nil, configuration.log == view.log, view.isSettled,
-            view.hasCaughtUp
+    package mutating func step() throws(SnapshotFailure) -> [Event] {
+        let configuration = try file.existing()
+        guard configuration.format <= settings.versions.upperBound,
+            let view = try peer.ask({ $0.hubView }), configuration.replacement == nil,
+            configuration.log == view.log, view.isSettled, view.hasCaughtUp
         else { return [] }
         let now = peer.wallMilliseconds
         if now >= nextList {
@@ -68,10 +71,22 @@ package struct HubSnapshots {
         var events: [Event] = []
         for shard in 0..<UInt16(clamping: view.shards.count) {
             guard view.shards[Int(shard)].incidents.isEmpty else { continue }
-            events += try step(shard, configuration, view, at: now)
+            do throws(SnapshotFailure) {
+                events += try step(shard, configuration, view, at: now)
+            } catch {
+                // Other shards do not need the objects of this one.
+                guard error.isOfObject else { throw error }
+                events.append(.refused(shard: shard, reason: "\(error)"))
+            }
         }
-        if isChosen(view) {
-            events += try cleaning.step(configuration, log, settings, at: now).map { .removed($0) }
+        if view.isChosen {
+            do throws(SnapshotFailure) {
+                events += try cleaning.step(file, settings, at: now).map { .removed($0) }
+            } catch {
+                // The next snapshot replaces it, and then the others are removed.
+                guard error.isOfObject else { throw error }
+                report(error)
+            }
         }
         return events
     }
@@ -83,26 +98,23 @@ package struct HubSnapshots {
         recordBase(snapshots, shard, view, at: now)
         var events: [Event] = []
         if let candidate = candidates.last(where: { $0.manifest.shard == shard }),
-            now < candidate.manifest.wallMilliseconds + settings.verificationMilliseconds
+            !now.hasPassed(
+                settings.verificationMilliseconds(of: candidate.manifest),
+                since: candidate.manifest.wallMilliseconds)
         {
             if isVerifier(of: candidate.manifest, view) {
                 events += try verify(candidate, configuration, view)
             }
-        } else if isChosen(view), try isDue(shard, snapshots, view, at: now) {
+        } else if view.isChosen(for: shard), try isDue(shard, snapshots, view, at: now) {
             events += try write(shard, at: now)
         }
-        if isChosen(view), try trim(shard, snapshots, view, at: now) {
+        if view.isChosen(for: shard), try trim(shard, snapshots, view, at: now) {
             events.append(.trimmed(shard: shard, before: (trimmed[shard] ?? 0) + 1))
         }
         return events
     }
 
     // MARK: Writing
-
-    /// Whether this hub has the least key of those that are live.
-    private func isChosen(_ view: HubView) -> Bool {
-        view.others.allSatisfy { view.key.lexicographicallyPrecedes($0.key) }
-    }
 
     private mutating func recordBase(
         _ snapshots: HubConfiguration.Snapshots, _ shard: UInt16, _ view: HubView, at now: UInt64
@@ -117,16 +129,25 @@ package struct HubSnapshots {
         _ shard: UInt16, _ snapshots: HubConfiguration.Snapshots, _ view: HubView, at now: UInt64
     ) throws(SnapshotFailure) -> Bool {
         guard let base = bases[shard] else { return false }
-        let newest = try snapshots.newest.map { (hash) throws(SnapshotFailure) in
-            try manifest(hash)
+        if let last = written[shard], !now.hasPassed(settings.leastMilliseconds, since: last) {
+            return false
         }
+        // One that cannot be read counts as none, so that another one replaces it.
+        let newest = try usable(snapshots.newest)
         let state = view.shards[Int(shard)]
         guard state.progress.stored > newest?.position.entry ?? 0 else { return false }
+        if let newest, !now.hasPassed(settings.leastMilliseconds, since: newest.wallMilliseconds) {
+            return false
+        }
         let length = state.readLength - min(base.readLength, state.readLength)
         if length > max(settings.snapshotLength, (newest?.length ?? 0) / 2) { return true }
         let since = newest?.wallMilliseconds ?? base.since
-        return now >= since + settings.snapshotMilliseconds
+        return length > min(settings.snapshotLength, Self.idleLength)
+            && now.hasPassed(settings.snapshotMilliseconds, since: since)
     }
+
+    /// Length of the entries that a hub without clients appends in some days, its marks.
+    private static let idleLength: UInt64 = 64 << 10
 
     /// Writes a snapshot, which another hub verifies.
     package mutating func write(
@@ -136,6 +157,7 @@ package struct HubSnapshots {
         guard let source = try peer.ask({ $0.hubSource(of: shard) }) else { return [] }
         var writer = SnapshotWriter(
             source, peer.queries, to: log, partLength: settings.partLength, until: stop)
+        written[shard] = now
         let (hash, manifest) = try writer.write(at: now) { pace.wait($0) }
         manifests[hash] = manifest
         candidates.append(Candidate(hash: hash, manifest: manifest))
@@ -160,10 +182,7 @@ package struct HubSnapshots {
                 guard manifest.log == configuration.log,
                     Int(manifest.shard) < configuration.snapshots.count
                 else { continue }
-                let newest = configuration.snapshots[Int(manifest.shard)].newest
-                let known = try newest.map { (hash) throws(SnapshotFailure) in
-                    try self.manifest(hash)
-                }
+                let known = try usable(configuration.snapshots[Int(manifest.shard)].newest)
                 guard manifest.position.entry > known?.position.entry ?? 0 else { continue }
                 candidates.append(Candidate(hash: hash, manifest: manifest))
             } catch {
@@ -179,11 +198,13 @@ package struct HubSnapshots {
         }
     }
 
-    /// Whether this hub has the least key of the live hubs that have not written the snapshot.
+    /// Whether this hub has the least key of the live hubs that follow the shard, and have not
+    /// written the snapshot.
     private func isVerifier(of manifest: SnapshotManifest, _ view: HubView) -> Bool {
-        let others = view.others.filter { $0.author != manifest.author }
-        if manifest.author == view.author { return others.isEmpty }
-        return others.allSatisfy { view.key.lexicographicallyPrecedes($0.key) }
+        let (shard, site) = (manifest.shard, manifest.author.site)
+        // A hub that was opened again is not another one.
+        guard site == view.author.site else { return view.isChosen(for: shard, without: site) }
+        return view.followers(of: shard, without: site).isEmpty
     }
 
     private mutating func verify(
@@ -207,7 +228,7 @@ package struct HubSnapshots {
             guard error.isOfObject else { throw error }
             candidates.removeAll { $0.hash == candidate.hash }
             refused.insert(candidate.hash)
-            report(error)
+            removeDamaged(error)
             return [.refused(shard: shard, reason: "\(error)")]
         }
         candidates.removeAll { $0.hash == candidate.hash }
@@ -225,13 +246,29 @@ package struct HubSnapshots {
             }
             let newest = configuration.snapshots[shard].newest
             guard newest != candidate.hash else { return .exists }
-            if let newest {
-                let known = try SnapshotManifest.load(newest, from: log)
-                guard known.position.entry < manifest.position.entry else { return .refuse }
+            let known = try newest.flatMap { (hash) throws(SnapshotFailure) in
+                try SnapshotManifest.loadUsable(hash, from: log)
             }
+            if let known, known.position.entry >= manifest.position.entry { return .refuse }
+            // One that cannot be read does not push out the one before it.
+            let earlier = known == nil ? configuration.snapshots[shard].earlier : newest
             configuration.snapshots[shard] = HubConfiguration.Snapshots(
-                newest: candidate.hash, earlier: newest)
+                newest: candidate.hash, earlier: earlier)
             return .store
+        }
+    }
+
+    /// Removes a damaged part, so that the next snapshot with the same documents stores it again:
+    /// `put` keeps an object that exists.
+    private func removeDamaged(_ error: SnapshotFailure) {
+        let name: String
+        switch error {
+        case .damaged(let object, _), .log(.damaged(let object)): name = object
+        default: return
+        }
+        guard HubObjectName.part(named: name) != nil else { return }
+        do throws(HubLogError) { try log.remove(name) } catch {
+            peer.queries.log?.write(.warning, "a damaged object cannot be removed: \(error)")
         }
     }
 
@@ -248,17 +285,27 @@ package struct HubSnapshots {
         return manifest
     }
 
+    /// Returns a manifest; nil if there is none, or if it cannot be read now or later.
+    private mutating func usable(
+        _ hash: XXH3.Hash128?
+    ) throws(SnapshotFailure) -> SnapshotManifest? {
+        guard let hash else { return nil }
+        do throws(SnapshotFailure) { return try manifest(hash) } catch {
+            guard error.isOfObject else { throw error }
+            return nil
+        }
+    }
+
     // MARK: Trimming
 
     /// Removes the entries up to that of the earlier snapshot, if no live hub needs them.
     private mutating func trim(
         _ shard: UInt16, _ snapshots: HubConfiguration.Snapshots, _ view: HubView, at now: UInt64
     ) throws(SnapshotFailure) -> Bool {
-        guard let earlier = snapshots.earlier else { return false }
-        let manifest = try manifest(earlier)
+        guard let manifest = try usable(snapshots.earlier) else { return false }
         let entry = manifest.position.entry
         guard entry > trimmed[shard] ?? 0,
-            now >= manifest.wallMilliseconds + settings.trimMilliseconds,
+            now.hasPassed(settings.trimMilliseconds, since: manifest.wallMilliseconds),
             view.shards[Int(shard)].progress.stored > entry,
             view.others.allSatisfy({ $0.shards[shard].map { $0.stored > entry } ?? false })
         else { return false }

@@ -33,6 +33,16 @@ extension SnapshotManifest {
         }
     }
 
+    /// Blocks, and returns the manifest with a hash; nil if it is missing or damaged.
+    package static func loadUsable(
+        _ hash: XXH3.Hash128, from objects: any HubObjects
+    ) throws(SnapshotFailure) -> SnapshotManifest? {
+        do throws(SnapshotFailure) { return try load(hash, from: objects) } catch {
+            guard error.isOfObject else { throw error }
+            return nil
+        }
+    }
+
     /// Maximum length of a manifest: parts with two varints, authors, and pauses.
     private static let maximumLength =
         HubLimits.snapshotParts * 36 + HubLimits.authors * 32 + HubLimits.pausedSites * 265 + 1_024
