@@ -8,12 +8,18 @@ extension Hub {
     /// Returns the number of the new log. Other hubs load the snapshot and append what it lacks;
     /// meanwhile nothing is acknowledged. It is needed after the engine was restored from a backup,
     /// or moved; if the log contradicts itself, hubs replace it without a request.
+    ///
+    /// The hub must have read the log to its end, unless the request is forced: then it also takes
+    /// over from a hub that replaces the log and has not finished, and restores a configuration
+    /// that the engine has lost.
+    ///
+    /// - Parameter isForced: Whether the log is replaced by what this hub has, complete or not.
     @discardableResult
-    public nonisolated(nonsending) func replaceLog() async throws -> UInt64 {
+    public nonisolated(nonsending) func replaceLog(isForced: Bool = false) async throws -> UInt64 {
         let (file, threads) = (file, threads)
         return try await Thread.run(name: "sheaf-hub-replace") {
             Result {
-                guard try threads.replaceLog() else {
+                guard try threads.replaceLog(isForced: isForced) else {
                     throw HubError(
                         "another hub replaces the log; the status of the hub shows when it has")
                 }

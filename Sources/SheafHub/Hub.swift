@@ -45,6 +45,8 @@ public final class Hub: Sendable {
         }
         healthPort = server?.port
         self.server = Mutex(server)
+        // A document that is evicted before it is appended would be in no log.
+        peer.store.queries.refuseEvictions()
         peer.store.queries.registeredCollections.register("hub") { [weak threads] in
             threads?.status.metrics ?? []
         }

@@ -35,7 +35,7 @@ struct EmptyHub {
         var settings = HubSettings()
         settings.bytesPerSecond = .max
         var maintenance = HubMaintenance(first, file(firstLog), key: first.key.bytes, settings)
-        _ = try maintenance.replace()
+        _ = try maintenance.replace(isForced: true)
         print("snapshot written, and verified, in \(seconds(since: started)) s")
         let opened = Clock.system.monotonicNanoseconds()
         let (second, secondLog) = try await open(stores.receiver("empty"))

@@ -84,7 +84,6 @@ struct OpenedLog: Sendable {
                 "the hubs write messages of version \(configuration.format), and this program "
                     + "those up to \(options.formats.upperBound); install a newer one")
         }
-        try relay.check(configuration.log, shardCount: configuration.map.shardCount)
         relay.read(beatsOf: configuration.log)
         return OpenedLog(
             relay: relay, file: file, configuration: configuration)

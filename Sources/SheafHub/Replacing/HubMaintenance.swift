@@ -1,22 +1,35 @@
 import SheafDocument
+import SheafEngine
 package import SheafHubLog
 package import SheafReplication
+import SheafStatements
 package import SheafSystem
 
-/// The work of a hub besides sharing: it follows the configuration, loads and writes snapshots, and
-/// replaces a log that contradicts itself.
+/// The log that a hub shares: it follows the configuration, loads snapshots, and replaces a log
+/// that contradicts itself.
 ///
 /// Its owner calls `step` on one thread, about every second.
 package struct HubMaintenance {
+    /// The reason why a hub replaces a log.
+    package enum Cause: Sendable {
+        case request
+        /// Another hub, or an earlier run of this one, has not finished.
+        case takeover
+        case incident(ShardIncident)
+    }
+
     /// A result of a step.
     package enum Event: Sendable {
         /// The peer shares the log since now; the number of documents loaded before.
         case shared(HubLogID, loadedDocuments: Int)
         /// Another hub replaces the log.
         case waits
-        /// This hub begins to replace the log, because of an incident or on request.
-        case replaces(ShardIncident?)
+        /// This hub has replaced the log.
+        case replaces(Cause)
         case snapshot(HubSnapshots.Event)
+
+        /// Whether nothing has happened but waiting.
+        package var isWaiting: Bool { if case .waits = self { true } else { false } }
     }
 
     private let peer: any HubPeer
@@ -24,8 +37,12 @@ package struct HubMaintenance {
     private let key: [UInt8]
     private let settings: HubSettings
     private let stop: EvaluationStop
-    package private(set) var snapshots: HubSnapshots
+    /// The configuration with the highest number of a log.
+    private var last: HubConfiguration?
+    private var completeness = LogCompleteness()
     private var lastReplacement: UInt64?
+    /// Until when another hub may finish what this one could not.
+    private var releasedUntil: UInt64 = 0
     /// When an incident was found first; nil while there is none.
     private var incidentSince: UInt64?
     /// Called after each step of a replacement, by tests.
@@ -40,47 +57,89 @@ package struct HubMaintenance {
         self.key = key
         self.settings = settings
         self.stop = stop
-        snapshots = HubSnapshots(peer, file, settings, until: stop)
     }
 
     /// Blocks while it does what is due, and returns what was done.
     ///
     /// A failure of the engine is thrown; the next step tries again.
     package mutating func step() throws(SnapshotFailure) -> [Event] {
-        let configuration = try file.existing()
-        // An older release neither shares a log of newer messages nor replaces it.
-        guard configuration.format <= settings.versions.upperBound else { return [] }
+        guard let configuration = try current() else { return [] }
         let view = try peer.ask { $0.hubView }
+        if let view { completeness.record(view, at: peer.wallMilliseconds) }
         if let replacement = configuration.replacement {
-            let isOwn = replacement.hub == key
-            guard isOwn || peer.wallMilliseconds >= replacement.takeoverMilliseconds else {
+            guard try mayTakeOver(replacement, configuration) else {
                 if view != nil { try peer.stopSharing(until: stop) }
                 return [.waits]
             }
-            return try replace(configuration.log, nil)
+            return try replace(configuration.log, .takeover)
         }
         guard let view, view.log == configuration.log else { return try share(configuration) }
         if try isTrimmed(view, configuration) { return try share(configuration) }
-        if let incident = dueIncident(view) { return try replace(configuration.log, incident) }
-        return try snapshots.step(configuration, view).map { .snapshot($0) }
+        guard let incident = dueIncident(view) else { return [] }
+        return try replace(configuration.log, .incident(incident))
     }
 
     /// Blocks until the log is replaced, on request; does nothing if another hub does so.
-    package mutating func replace() throws(SnapshotFailure) -> [Event] {
-        let configuration = try file.existing()
-        guard configuration.format <= settings.versions.upperBound else {
+    ///
+    /// The new log begins with the documents of this hub, so it must have those of the old one.
+    ///
+    /// - Parameter isForced: Whether the hub need not have read the log, and takes over from a hub
+    ///   that has time left.
+    package mutating func replace(isForced: Bool) throws(SnapshotFailure) -> [Event] {
+        if isForced, let last { try file.restore(last) }
+        guard let configuration = try current(isForced: isForced) else {
             throw .configuration(
-                "the hubs write messages of version \(configuration.format), and this program "
-                    + "those up to \(settings.versions.upperBound); replace the log with a newer one"
-            )
+                "the hubs write messages of a version above \(settings.versions.upperBound), "
+                    + "the newest of this program; replace the log with a newer one")
         }
-        return try replace(configuration.log, nil)
+        if let view = try peer.ask({ $0.hubView }) {
+            completeness.record(view, at: peer.wallMilliseconds)
+        }
+        guard !isForced else {
+            completeness.force(configuration.log)
+            return try replace(configuration.log, .request, isForced: true)
+        }
+        if let replacement = configuration.replacement, replacement.hub != key,
+            peer.wallMilliseconds < replacement.takeoverMilliseconds
+        {
+            return [.waits]
+        }
+        guard completeness.isComplete(configuration.log) else {
+            throw .configuration(
+                "this hub has not read the log to its end, so the new log would begin without "
+                    + "documents that other hubs have; replace it at a hub that is ready, or, if "
+                    + "none can be, with --force at the one that has most documents")
+        }
+        return try replace(configuration.log, .request)
+    }
+
+    /// Returns the configuration; nil if it is that of a newer release, which older ones neither
+    /// share nor replace.
+    private mutating func current(
+        isForced: Bool = false
+    ) throws(SnapshotFailure) -> HubConfiguration? {
+        let configuration = try file.existing()
+        if let last, configuration.number < last.number, !isForced {
+            throw .configuration(
+                "the configuration names log \(configuration.number), and has named log "
+                    + "\(last.number) before: the engine has an older one, from a backup or of a "
+                    + "server that lags; this hub keeps its log until the engine has the newer "
+                    + "one, or 'sheaf hub replace --force' is run")
+        }
+        if configuration.number >= last?.number ?? 0 { last = configuration }
+        return configuration.format <= settings.versions.upperBound ? configuration : nil
     }
 
     private mutating func share(
         _ configuration: HubConfiguration
     ) throws(SnapshotFailure) -> [Event] {
         try peer.stopSharing(until: stop)
+        // A log that lacks shards, or can lose messages, is not shared; it can be replaced.
+        do throws(HubLogError) {
+            try file.log.check(configuration.log, shardCount: configuration.map.shardCount)
+        } catch {
+            throw .log(error)
+        }
         var count = 0
         let feed = try HubPreparation(peer, file.log, settings, until: stop)
             .prepare(configuration) { count += $0 }
@@ -95,36 +154,103 @@ package struct HubMaintenance {
         for (shard, state) in view.shards.enumerated()
         where state.lacksEntries || !state.incidents.isEmpty {
             let snapshots = configuration.snapshots[shard]
-            if try HubPreparation.isTrimmed(state.progress.read, snapshots, file.log) {
-                return true
+            do throws(SnapshotFailure) {
+                if try HubPreparation.isTrimmed(state.progress.read, snapshots, file.log) {
+                    return true
+                }
+            } catch {
+                // Without the snapshot, the hub has more than it could load.
+                guard error.isOfObject else { throw error }
             }
         }
         return false
     }
 
+    // MARK: Replacing
+
     /// Returns an incident that ends only with the log; nil if there is none.
     ///
-    /// Meanwhile the hub reads what the log still has.
+    /// Meanwhile the hub reads what the log still has. A hub that has stored more goes first.
     private mutating func dueIncident(_ view: HubView) -> ShardIncident? {
         let now = peer.wallMilliseconds
         let found = view.shards.lazy.flatMap(\.incidents).first { $0.kind != .staleEngine }
         incidentSince = found == nil ? nil : incidentSince ?? now
-        guard let found, let since = incidentSince, now >= since + settings.incidentMilliseconds
-        else { return nil }
-        if let last = lastReplacement, now < last + settings.replacementMilliseconds { return nil }
+        guard let found, let since = incidentSince else { return nil }
+        let wait = settings.incidentMilliseconds * (view.hasMostStored ? 1 : 2)
+        guard now.hasPassed(wait, since: since) else { return nil }
+        if let last = lastReplacement, !now.hasPassed(settings.replacementMilliseconds, since: last)
+        {
+            return nil
+        }
+        let isComplete = completeness.isComplete(view.log)
+        guard isComplete || completeness.isAtEnd(found, view, settings, at: now) else { return nil }
         return found
     }
 
+    /// Whether this hub begins anew what another one, or an earlier run of it, has not finished.
+    private func mayTakeOver(
+        _ replacement: HubConfiguration.Replacement, _ configuration: HubConfiguration
+    ) throws(SnapshotFailure) -> Bool {
+        let now = peer.wallMilliseconds
+        let isOwn = replacement.hub == key
+        guard now >= (isOwn ? releasedUntil : replacement.takeoverMilliseconds) else {
+            return false
+        }
+        if completeness.isComplete(configuration.log) { return true }
+        // A hub that was started since takes over later, and only if its store was one of the log.
+        let delay = settings.replacementMilliseconds
+        guard isOwn || now.hasPassed(delay, since: replacement.takeoverMilliseconds) else {
+            return false
+        }
+        return try hasStored(configuration)
+    }
+
+    /// Whether the store has the entries of the log up to some entry of each shard.
+    private func hasStored(_ configuration: HubConfiguration) throws(SnapshotFailure) -> Bool {
+        do throws(EngineError) {
+            let snapshot = peer.queries.documents.snapshot()
+            for shard in 0..<UInt16(clamping: configuration.map.shardCount) {
+                guard let known = try snapshot.storedShard(shard), known.log == configuration.log,
+                    known.wallMilliseconds > 0
+                else { return false }
+            }
+            return true
+        } catch {
+            throw .store(error)
+        }
+    }
+
     private mutating func replace(
-        _ old: HubLogID, _ incident: ShardIncident?
+        _ old: HubLogID, _ cause: Cause, isForced: Bool = false
     ) throws(SnapshotFailure) -> [Event] {
         lastReplacement = peer.wallMilliseconds
         let replacement = LogReplacement(peer, file, key: key, settings, until: stop)
-        switch try replacement.run(old, onReplacementStep) {
-        case .left: return [.waits]
-        case .replaced(let feed):
-            try peer.share(feed)
-            return [.replaces(incident), .shared(feed.log, loadedDocuments: 0)]
+        do throws(SnapshotFailure) {
+            let number = (last?.number ?? 0) + 1
+            switch try replacement.run(
+                old, number: number, isForced: isForced, onReplacementStep)
+            {
+            case .left: return [.waits]
+            case .replaced(let feed):
+                try peer.share(feed)
+                return [.replaces(cause), .shared(feed.log, loadedDocuments: 0)]
+            }
+        } catch {
+            if error.isOfHub {
+                releasedUntil = peer.wallMilliseconds + settings.replacementMilliseconds
+                try? replacement.release(old)
+            }
+            throw error
+        }
+    }
+}
+
+extension SnapshotFailure {
+    /// Whether another hub may succeed in what this one cannot do.
+    fileprivate var isOfHub: Bool {
+        switch self {
+        case .store, .tooLarge, .clock: true
+        case .log, .damaged, .configuration, .stopped: false
         }
     }
 }

@@ -2,8 +2,16 @@ import SheafHubLog
 package import SheafReplication
 package import SheafSystem
 
-/// The thread that maintains the log of a hub, until the hub stops.
+/// The threads that maintain the log of a hub, until the hub stops.
+///
+/// One follows the configuration, and replaces the log. Snapshots take long, so the other one
+/// writes, verifies and removes them.
 package final class HubMaintenanceThread: Sendable {
+    /// One of the threads.
+    package enum Work: Sendable { case log, snapshots }
+
+    package typealias Outcome = Result<[HubMaintenance.Event], SnapshotFailure>
+
     private struct Requests {
         var isStopping = false
         /// Whether the thread has ended.
@@ -11,35 +19,52 @@ package final class HubMaintenanceThread: Sendable {
         /// Number of requested replacements, and of those that have ended.
         var requested = 0
         var ended = 0
+        /// Whether one of those that have not ended is forced.
+        var isForced = false
         /// The outcome of the last one: whether this hub has replaced the log.
         var outcome: Result<Bool, SnapshotFailure> = .success(false)
     }
 
     private let requests: Monitor<Requests>
     private let stopped = EvaluationStop()
-    private let thread: Thread
+    private let threads: [Thread]
 
-    /// Starts the thread; `report` is called on it after each step.
+    /// Starts the threads; `report` is called on them after each step.
     package init(
         _ peer: any HubPeer & Sendable, _ file: ConfigurationFile, key: [UInt8],
         _ settings: HubSettings = HubSettings(),
-        _ report: @escaping @Sendable (Result<[HubMaintenance.Event], SnapshotFailure>) -> Void
+        _ report: @escaping @Sendable (Work, Outcome) -> Void
     ) throws(ThreadRefused) {
         let requests = Monitor(Requests())
         let stopped = stopped
         self.requests = requests
-        thread = try Thread(name: "sheaf-hub-log") {
-            let maintenance = HubMaintenance(peer, file, key: key, settings, until: stopped)
-            Self.run(maintenance, requests, settings, report)
-            requests.withLock { $0.isOver = true }
+        let snapshots = try Thread(name: "sheaf-hub-snapshots") {
+            Self.run(HubSnapshots(peer, file, settings, until: stopped), requests, settings) {
+                report(.snapshots, $0)
+            }
+        }
+        do throws(ThreadRefused) {
+            let log = try Thread(name: "sheaf-hub-log") {
+                let maintenance = HubMaintenance(peer, file, key: key, settings, until: stopped)
+                Self.run(maintenance, requests, settings) { report(.log, $0) }
+                requests.withLock { $0.isOver = true }
+                requests.broadcast()
+            }
+            threads = [log, snapshots]
+        } catch {
+            stopped.set()
+            requests.withLock { $0.isStopping = true }
             requests.broadcast()
+            snapshots.join()
+            throw error
         }
     }
 
     /// Blocks until this hub has replaced the log; returns false if another hub does so.
-    package func replace() throws(SnapshotFailure) -> Bool {
+    package func replace(isForced: Bool) throws(SnapshotFailure) -> Bool {
         let number = requests.withLock { requests in
             requests.requested += 1
+            if isForced { requests.isForced = true }
             return requests.requested
         }
         requests.broadcast()
@@ -49,27 +74,31 @@ package final class HubMaintenanceThread: Sendable {
         return try outcome.get()
     }
 
-    /// Ends the thread; returns once it has ended.
+    /// Ends the threads; returns once they have ended.
     package func stop() {
         stopped.set()
         requests.withLock { $0.isStopping = true }
         requests.broadcast()
-        thread.join()
+        for thread in threads { thread.join() }
     }
 
     private static func run(
         _ maintenance: HubMaintenance, _ requests: Monitor<Requests>, _ settings: HubSettings,
-        _ report: (Result<[HubMaintenance.Event], SnapshotFailure>) -> Void
+        _ report: (Outcome) -> Void
     ) {
         var maintenance = maintenance
         while true {
             let request = requests.withLock { $0 }
             guard !request.isStopping else { return }
             let isRequested = request.ended < request.requested
-            let result = step(&maintenance, replaces: isRequested)
+            let result = result { () throws(SnapshotFailure) in
+                isRequested
+                    ? try maintenance.replace(isForced: request.isForced) : try maintenance.step()
+            }
             if isRequested {
                 requests.withLock { requests in
                     requests.ended = request.requested
+                    requests.isForced = false
                     requests.outcome = result.map { events in
                         events.contains { if case .replaces = $0 { true } else { false } }
                     }
@@ -77,22 +106,39 @@ package final class HubMaintenanceThread: Sendable {
                 requests.broadcast()
             }
             report(result)
-            let milliseconds =
-                if case .success = result { settings.stepMilliseconds } else {
-                    settings.retryMilliseconds
-                }
-            let next = Clock.system.monotonicNanoseconds() + milliseconds * 1_000_000
+            let next = next(after: result, settings)
             requests.wait(until: next, while: { !$0.isStopping && $0.ended == $0.requested })
         }
     }
 
-    private static func step(
-        _ maintenance: inout HubMaintenance, replaces: Bool
-    ) -> Result<[HubMaintenance.Event], SnapshotFailure> {
-        do throws(SnapshotFailure) {
-            return .success(replaces ? try maintenance.replace() : try maintenance.step())
-        } catch {
-            return .failure(error)
+    private static func run(
+        _ snapshots: HubSnapshots, _ requests: Monitor<Requests>, _ settings: HubSettings,
+        _ report: (Outcome) -> Void
+    ) {
+        var snapshots = snapshots
+        while !requests.withLock({ $0.isStopping }) {
+            let result = result { () throws(SnapshotFailure) in
+                try snapshots.step().map { HubMaintenance.Event.snapshot($0) }
+            }
+            report(result)
+            requests.wait(until: next(after: result, settings), while: { !$0.isStopping })
         }
+    }
+
+    /// When the next step begins; an engine may return after a failure.
+    private static func next(
+        after result: Outcome, _ settings: HubSettings
+    ) -> UInt64 {
+        let milliseconds =
+            if case .success = result { settings.stepMilliseconds } else {
+                settings.retryMilliseconds
+            }
+        return Clock.system.monotonicNanoseconds() + milliseconds * 1_000_000
+    }
+
+    private static func result(
+        _ body: () throws(SnapshotFailure) -> [HubMaintenance.Event]
+    ) -> Outcome {
+        do throws(SnapshotFailure) { return .success(try body()) } catch { return .failure(error) }
     }
 }

@@ -39,13 +39,7 @@ package struct HubPreparation {
             let known = try storedShard(shard)
             let snapshots = configuration.snapshots[number]
             guard let lacking = try rule(known, snapshots, in: configuration.log) else { continue }
-            let isEmpty = snapshots.newest == nil
             var hashes = [snapshots.newest, snapshots.earlier].compactMap { $0 }
-            if isEmpty {
-                feed.loaded[shard] = try load(
-                    .empty(of: shard, in: configuration.log), configuration.map, known, nonce,
-                    lacking, onPart)
-            }
             while let hash = hashes.first {
                 hashes.removeFirst()
                 do throws(SnapshotFailure) {
@@ -84,21 +78,33 @@ package struct HubPreparation {
     private func rule(
         _ known: StoredShard?, _ snapshots: HubConfiguration.Snapshots, in log: HubLogID
     ) throws(SnapshotFailure) -> SnapshotLoader.Lacking? {
-        guard let known else { return snapshots.newest == nil ? nil : .append }
-        if known.log == log, known.wallMilliseconds > 0 {
-            guard try Self.isTrimmed(known.position.entry, snapshots, objects) else {
-                return nil
-            }
-        } else if snapshots.newest == nil {
-            // A log without snapshots shows no deletions.
-            return .append
+        // A log without snapshots has all entries, and the feed appends a store of another log.
+        guard snapshots.newest != nil else { return nil }
+        guard let known else { return .append }
+        if known.log == log, known.wallMilliseconds > 0,
+            try !mayBeTrimmed(known.position.entry, snapshots)
+        {
+            return nil
         }
         let parameters = peer.queries.parameters.values
         guard parameters.collectsTombstones else { return .append }
-        let age = peer.wallMilliseconds - min(peer.wallMilliseconds, known.wallMilliseconds)
-        // Tombstones of the documents that are missing may have been collected.
-        return age > parameters.tombstoneLifetimeMilliseconds / 2
-            ? .evict(unlessWrittenAfter: known.commit) : .append
+        // Until then, the snapshot has the tombstones of all documents that were deleted since.
+        let isOld = peer.wallMilliseconds.hasPassed(
+            parameters.tombstoneLifetimeMilliseconds / 2, since: known.wallMilliseconds)
+        return isOld ? .evict(unlessWrittenAfter: known.commit) : .append
+    }
+
+    /// Whether entries that a store needs may have been removed; true if a snapshot that shows it
+    /// cannot be read.
+    private func mayBeTrimmed(
+        _ entry: UInt64, _ snapshots: HubConfiguration.Snapshots
+    ) throws(SnapshotFailure) -> Bool {
+        do throws(SnapshotFailure) {
+            return try Self.isTrimmed(entry, snapshots, objects)
+        } catch {
+            guard error.isOfObject else { throw error }
+            return true
+        }
     }
 
     private func load(
@@ -109,15 +115,5 @@ package struct HubPreparation {
             manifest, map, from: objects, into: peer, peer.queries, known: known, nonce: nonce,
             lacking: lacking, commitLength: settings.commitLength, until: stop)
         return try loader.load(onPart)
-    }
-}
-
-extension SnapshotManifest {
-    /// The snapshot of a shard without documents.
-    static func empty(of shard: UInt16, in log: HubLogID) -> SnapshotManifest {
-        SnapshotManifest(
-            log: log, shard: shard, position: .start,
-            author: HubAuthor(site: Site(rawValue: 1), opening: 1), wallMilliseconds: 0,
-            checksum: XXH3.Hash128(low: 0, high: 0), pauses: [], parts: [])
     }
 }

@@ -46,48 +46,78 @@ package struct LogReplacement {
     /// Blocks until a log is replaced by this hub, or found to be replaced by another one.
     ///
     /// `onStep` is called after each step.
+    ///
+    /// - Parameter number: The least number of the new log.
+    /// - Parameter isForced: Whether the hub takes over although another one has time left.
     package func run(
-        _ old: HubLogID, _ onStep: (Step) throws(SnapshotFailure) -> Void = { _ in }
+        _ old: HubLogID, number: UInt64 = 0, isForced: Bool = false,
+        _ onStep: (Step) throws(SnapshotFailure) -> Void = { _ in }
     ) throws(SnapshotFailure) -> Outcome {
-        guard try announce(old) else { return .left }
+        guard try announce(old, isForced: isForced) else { return .left }
         try onStep(.announced)
         try peer.stopSharing(until: stop)
         try onStep(.stopped)
         let new = HubLogID(
             low: OperatingSystem.randomInteger(), high: OperatingSystem.randomInteger())
         let map = try file.existing().map
-        do throws(HubLogError) {
-            try log.create(new, shardCount: map.shardCount)
-        } catch {
-            throw .log(error)
-        }
-        try onStep(.created)
         // All commits are durable that this snapshot has, those of clients included.
         let snapshot = peer.queries.documents.snapshot()
         let opening = OperatingSystem.randomInteger() | 1
         var hashes: [XXH3.Hash128] = []
-        for shard in 0..<UInt16(clamping: map.shardCount) {
-            hashes.append(try write(shard, of: new, map, snapshot, opening, old, onStep))
+        do throws(SnapshotFailure) {
+            try onLog { () throws(HubLogError) in
+                try log.create(new, shardCount: map.shardCount)
+            }
+            var turn = Turn(at: peer.wallMilliseconds, settings)
+            try keep(&turn, old, isDue: true)
+            try onStep(.created)
+            for shard in 0..<UInt16(clamping: map.shardCount) {
+                let source = source(shard, of: new, map, snapshot, opening)
+                hashes.append(try write(source, old, &turn, onStep))
+            }
+        } catch {
+            _ = leave(new)
+            if let replacement = try? file.existing().replacement, replacement.hub != key {
+                return .left
+            }
+            throw error
         }
-        guard try open(new, replacing: old, hashes) else {
-            // Another hub has taken over.
-            do throws(HubLogError) { try log.remove(new) } catch { throw .log(error) }
-            return .left
-        }
+        // After an error, the engine may still change the configuration: the log must remain.
+        guard try open(new, number, replacing: old, hashes) else { return leave(new) }
         try onStep(.opened)
         let feed = try record(new, map, snapshot, opening)
         try onStep(.recorded)
         return .replaced(feed)
     }
 
+    /// Lets another hub begin anew at once, since this one cannot finish.
+    package func release(_ old: HubLogID) throws(SnapshotFailure) {
+        _ = try file.decide { (configuration) throws(SnapshotFailure) in
+            guard configuration.log == old, configuration.replacement?.hub == key else {
+                return .refuse
+            }
+            configuration.replacement = HubConfiguration.Replacement(
+                hub: key, takeoverMilliseconds: max(1, peer.wallMilliseconds))
+            return .store
+        }
+    }
+
+    /// Removes a new log that the configuration does not name, and cannot name later.
+    private func leave(_ new: HubLogID) -> Outcome {
+        do throws(HubLogError) { try log.remove(new) } catch {
+            peer.queries.log?.write(.warning, "a log of no use cannot be removed: \(error)")
+        }
+        return .left
+    }
+
     // MARK: The configuration
 
     /// Announces the replacement, so that no other hub begins one; returns false if one has.
-    private func announce(_ old: HubLogID) throws(SnapshotFailure) -> Bool {
+    private func announce(_ old: HubLogID, isForced: Bool) throws(SnapshotFailure) -> Bool {
         try file.decide { (configuration) throws(SnapshotFailure) in
             guard configuration.log == old else { return .refuse }
             let now = peer.wallMilliseconds
-            if let other = configuration.replacement, other.hub != key,
+            if let other = configuration.replacement, other.hub != key, !isForced,
                 now < other.takeoverMilliseconds
             {
                 return .refuse
@@ -97,16 +127,22 @@ package struct LogReplacement {
         }
     }
 
-    /// Postpones the time at which another hub may take over; throws if one has.
-    private func renew(_ old: HubLogID) throws(SnapshotFailure) {
+    /// Postpones the time at which another hub may take over, if that is due; throws if one has.
+    private func keep(
+        _ turn: inout Turn, _ old: HubLogID, isDue: Bool = false
+    ) throws(SnapshotFailure) {
+        let now = peer.wallMilliseconds
+        guard turn.isDue(at: now) || isDue else { return }
         let isOwn = try file.decide { (configuration) throws(SnapshotFailure) in
             guard configuration.log == old, configuration.replacement?.hub == key else {
                 return .refuse
             }
-            configuration.replacement = replacement(at: peer.wallMilliseconds)
+            configuration.replacement = replacement(at: now)
             return .store
         }
-        guard isOwn else { throw .stopped }
+        guard isOwn else {
+            throw .configuration("another hub has taken over the replacement of the log")
+        }
     }
 
     private func replacement(at now: UInt64) -> HubConfiguration.Replacement {
@@ -115,7 +151,7 @@ package struct LogReplacement {
     }
 
     private func open(
-        _ new: HubLogID, replacing old: HubLogID, _ hashes: [XXH3.Hash128]
+        _ new: HubLogID, _ number: UInt64, replacing old: HubLogID, _ hashes: [XXH3.Hash128]
     ) throws(SnapshotFailure) -> Bool {
         try file.decide { (configuration) throws(SnapshotFailure) in
             // The engine may have replaced the configuration without responding.
@@ -125,36 +161,41 @@ package struct LogReplacement {
             }
             configuration.replacement = nil
             configuration.log = new
-            configuration.number += 1
+            configuration.number = max(configuration.number + 1, number)
             configuration.snapshots = hashes.map { HubConfiguration.Snapshots(newest: $0) }
             return .store
         }
     }
 
-    // MARK: The snapshots
+    // MARK: The documents
 
-    /// Writes the first snapshot of a shard, and reads it back; returns the hash of the manifest.
-    private func write(
+    private func source(
         _ shard: UInt16, of new: HubLogID, _ map: ShardMap, _ snapshot: DocumentSnapshot,
-        _ opening: UInt64, _ old: HubLogID, _ onStep: (Step) throws(SnapshotFailure) -> Void
+        _ opening: UInt64
+    ) -> HubShardSource {
+        HubShardSource(
+            log: new, shard: shard, map: map,
+            author: HubAuthor(site: peer.queries.documents.site, opening: opening),
+            position: .start, snapshot: snapshot)
+    }
+
+    /// Writes and verifies the snapshot of a shard of the new log.
+    private func write(
+        _ source: HubShardSource, _ old: HubLogID, _ turn: inout Turn,
+        _ onStep: (Step) throws(SnapshotFailure) -> Void
     ) throws(SnapshotFailure) -> XXH3.Hash128 {
-        let author = HubAuthor(site: peer.queries.documents.site, opening: opening)
-        let source = HubShardSource(
-            log: new, shard: shard, map: map, author: author, position: .start, snapshot: snapshot)
-        var renewal = Renewal(at: peer.wallMilliseconds, settings)
-        var failure: SnapshotFailure?
-        let onPart: (Int) -> Void = { _ in
-            guard failure == nil, renewal.isDue(at: peer.wallMilliseconds) else { return }
-            do throws(SnapshotFailure) { try renew(old) } catch { failure = error }
+        try keep(&turn, old)
+        var current = turn
+        defer { turn = current }
+        let onPart: (Int) throws(SnapshotFailure) -> Void = { (_) throws(SnapshotFailure) in
+            try keep(&current, old)
         }
         var writer = SnapshotWriter(
             source, peer.queries, to: log, partLength: settings.partLength, until: stop)
         let (hash, manifest) = try writer.write(at: peer.wallMilliseconds, onPart)
-        if let failure { throw failure }
         try onStep(.written)
         // Another hub may not be there, and this one has nothing else to read it with.
-        try SnapshotReader.verify(manifest, map, from: log, until: stop, onPart)
-        if let failure { throw failure }
+        try SnapshotReader.verify(manifest, source.map, from: log, until: stop, onPart)
         try onStep(.verified)
         return hash
     }
@@ -176,8 +217,14 @@ package struct LogReplacement {
         return feed
     }
 
+    private func onLog(
+        _ body: () throws(HubLogError) -> Void
+    ) throws(SnapshotFailure) {
+        do throws(HubLogError) { try body() } catch { throw .log(error) }
+    }
+
     /// When the time of a takeover must be postponed again.
-    private struct Renewal {
+    private struct Turn {
         private var next: UInt64
         private let interval: UInt64
 

@@ -6,17 +6,25 @@ import SheafStatements
 /// The maintenance of the log, as the status and the log of the store show it.
 extension HubThreads {
     /// Records the result of a step.
-    func record(_ result: Result<[HubMaintenance.Event], SnapshotFailure>) {
+    func record(
+        _ result: Result<[HubMaintenance.Event], SnapshotFailure>,
+        of work: HubMaintenanceThread.Work
+    ) {
         switch result {
         case .success(let events):
-            updateMaintenance { counts in
-                counts.record(nil)
+            let isNew = updateMaintenance { counts in
                 for event in events { counts.add(event) }
+                guard work == .log else {
+                    counts.recordSnapshots()
+                    return true
+                }
+                return counts.recordSuccess(isWaiting: events.contains(where: \.isWaiting))
             }
-            for event in events { record(event) }
+            // A state is logged when it begins, and not at each step.
+            for event in events where isNew || !event.isWaiting { record(event) }
         case .failure(let failure):
-            updateMaintenance { $0.record(failure) }
-            guard failure != .stopped else { return }
+            let isNew = updateMaintenance { $0.record(failure, ofSnapshots: work == .snapshots) }
+            guard isNew, failure != .stopped else { return }
             storeLog?.write(.error, "the hub log cannot be maintained: \(failure)")
         }
     }
@@ -29,11 +37,8 @@ extension HubThreads {
                 .info, "the hub reads the log", ["log": log.text, "loadedDocuments": "\(count)"])
         case .waits:
             storeLog?.write(.info, "the hub waits while another hub replaces the log")
-        case .replaces(let incident):
-            storeLog?.write(
-                .warning,
-                "this hub has replaced the log "
-                    + (incident.map { "because \($0.contradiction)" } ?? "on request"))
+        case .replaces(let cause):
+            storeLog?.write(.warning, "this hub has replaced the log \(cause.sentence)")
         case .snapshot(.refused(let shard, let reason)):
             storeLog?.write(.error, "a snapshot is damaged: \(reason)", ["shard": "\(shard)"])
         case .snapshot(let event):
@@ -53,6 +58,17 @@ extension MaintenanceCounts {
         case .snapshot(.refused): add("refused_snapshots")
         case .snapshot(.trimmed): add("trims")
         case .snapshot(.removed): add("removed_objects")
+        }
+    }
+}
+
+extension HubMaintenance.Cause {
+    /// The rest of a sentence about the replacement.
+    fileprivate var sentence: String {
+        switch self {
+        case .request: "on request"
+        case .takeover: "because the hub that had begun to do so has not finished"
+        case .incident(let incident): "because \(incident.contradiction)"
         }
     }
 }

@@ -6,8 +6,8 @@ import SheafStatements
 import SheafSystem
 import Synchronization
 
-/// The threads of a hub: one samples the progress of the peer, one reads the configuration, and one
-/// maintains the log.
+/// The threads of a hub: one samples the progress of the peer, one reads the configuration, and two
+/// maintain the log.
 ///
 /// The others may block while the engine does, and the first one shows it.
 final class HubThreads: Sendable {
@@ -64,7 +64,7 @@ final class HubThreads: Sendable {
             threads.withLock { $0.append(reading) }
             let maintaining = try HubMaintenanceThread(
                 peer, file, key: peer.key.bytes, settings
-            ) { [self] in record($0) }
+            ) { [self] in record($1, of: $0) }
             maintenance.withLock { $0 = maintaining }
         } catch {
             stop()
@@ -84,11 +84,11 @@ final class HubThreads: Sendable {
     }
 
     /// Blocks until this hub has replaced the log; returns false if another hub does so.
-    func replaceLog() throws -> Bool {
+    func replaceLog(isForced: Bool) throws -> Bool {
         guard let thread = maintenance.withLock({ $0 }) else {
             throw HubError("the hub is not started, or stops")
         }
-        do throws(SnapshotFailure) { return try thread.replace() } catch {
+        do throws(SnapshotFailure) { return try thread.replace(isForced: isForced) } catch {
             throw HubError("the log cannot be replaced: \(error)")
         }
     }
@@ -149,7 +149,9 @@ final class HubThreads: Sendable {
     var storeLog: StoreLog? { peer.store.queries.log }
 
     /// Changes what the status shows of the maintenance.
-    func updateMaintenance(_ change: (inout MaintenanceCounts) -> Void) {
+    func updateMaintenance<Result: Sendable>(
+        _ change: (inout MaintenanceCounts) -> Result
+    ) -> Result {
         state.withLock { change(&$0.sample.maintenance) }
     }
 

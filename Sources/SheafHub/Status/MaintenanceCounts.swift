@@ -8,17 +8,33 @@ struct MaintenanceCounts: Sendable {
         "refused_snapshots": 0, "removed_objects": 0, "trims": 0, "replacements": 0,
         "failed_maintenance": 0,
     ]
-    /// The failure of the last step; nil if it succeeded.
+    /// The failure of the last step that followed the configuration; nil if it succeeded.
     private(set) var failure: SnapshotFailure?
+    /// The same for snapshots.
+    private var snapshotFailure: SnapshotFailure?
+    /// Whether another hub was replacing the log at the last step.
+    private var isWaiting = false
 
     /// Adds to one of the numbers.
     mutating func add(_ name: String, _ count: Int = 1) {
         counts[name, default: 0] += UInt64(clamping: count)
     }
 
-    /// Records whether a step has succeeded.
-    mutating func record(_ failure: SnapshotFailure?) {
-        self.failure = failure
-        if failure != nil { add("failed_maintenance") }
+    /// Records a step that has succeeded; returns whether waiting has begun or ended.
+    mutating func recordSuccess(isWaiting: Bool) -> Bool {
+        defer { self.isWaiting = isWaiting }
+        failure = nil
+        return isWaiting != self.isWaiting
+    }
+
+    /// Records a step of the snapshots that has succeeded.
+    mutating func recordSnapshots() { snapshotFailure = nil }
+
+    /// Records a step that has failed; returns whether the last one has not, or otherwise.
+    mutating func record(_ failure: SnapshotFailure, ofSnapshots: Bool) -> Bool {
+        add("failed_maintenance")
+        let last = ofSnapshots ? snapshotFailure : self.failure
+        if ofSnapshots { snapshotFailure = failure } else { self.failure = failure }
+        return failure != last
     }
 }

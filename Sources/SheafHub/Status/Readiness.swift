@@ -53,6 +53,9 @@ struct Readiness {
                 "the log was replaced by number \(configuration.number), which this hub does not read yet"
             )
         }
+        if case .configuration(let reason)? = sample.maintenance.failure, sample.progress != nil {
+            reasons.append(Self.line(reason))
+        }
         if let failure = sample.configurationFailure,
             now >= sample.configuredAt + 2 * Self.connectionNanoseconds
         {

@@ -91,12 +91,20 @@ extension Command {
     /// The command `sheaf hub replace`.
     static let hubReplace = Command(
         name: "hub replace", summary: "replace the log of all hubs by a new one",
-        operands: ["PATH"], options: [.json],
+        operands: ["PATH"],
+        options: [
+            Option(name: "force", summary: "use the documents of this hub, complete or not"), .json,
+        ],
         details: """
             The new log begins with a snapshot of the documents of the hub on PATH; the other hubs
             load it, and append what only they have. Meanwhile all hubs serve and store documents,
             and acknowledge none. Hubs replace a log that contradicts itself without a request: this
             command is for an engine that was restored from a backup, or moved.
+
+            The hub must have read the log to its end. If no hub can, because the engine has lost
+            a part of the log or its configuration, use --force at the hub that has most documents;
+            the others append what it lacks. --force also takes over from a hub that has begun to
+            replace the log.
 
             The old log is kept for a week. The command fails if another hub is replacing the log.
 
@@ -104,7 +112,8 @@ extension Command {
             """,
         run: { (arguments, output) throws(ToolError) in
             let (answer, line) = try ControlClient.object(
-                ["do": "replace"], ofStore: arguments.operands[0])
+                ["do": "replace", "force": .bool(arguments.has("force"))],
+                ofStore: arguments.operands[0])
             output.write(
                 arguments.has("json")
                     ? TerminalText.visible(line)

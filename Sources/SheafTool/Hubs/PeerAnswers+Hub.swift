@@ -16,9 +16,9 @@ extension PeerAnswers {
     }
 
     /// Replaces the log of all hubs; returns its number, as JSON.
-    func replaceLog() throws(ToolError) -> String {
+    func replaceLog(isForced: Bool) throws(ToolError) -> String {
         let hub = try running()
-        let number = try waitFor { try await hub.replaceLog() }
+        let number = try waitFor { try await hub.replaceLog(isForced: isForced) }
         return Value.object(["logNumber": .integer(Int64(clamping: number))]).json
     }
 

@@ -60,7 +60,9 @@ final class PeerAnswers: Sendable {
         case "inspect": try inspect(request, response)
         case "hub": _ = response.write(try hubStatus())
         case "upgrade": _ = response.write(try upgradeHubs())
-        case "replace": _ = response.write(try replaceLog())
+        case "replace":
+            let isForced = request["force"] == .bool(true)
+            _ = response.write(try replaceLog(isForced: isForced))
         case let other: throw .failed("unknown request '\(other.shortened)'")
         }
     }
