@@ -29,7 +29,7 @@ import Testing
         try await new.close()
     }
 
-    @Test func `a hub does not start without the log that the configuration names`() async throws {
+    @Test func `a hub does not use a log that lacks shards, and can replace it`() async throws {
         let scene = HubScene()
         let hub = try await scene.hub()
         try await hub.waitUntilReady()
@@ -37,7 +37,17 @@ import Testing
         let logs = try MemoryHubLog(scene.engine).logs()
         #expect(logs.count == 1)
         for log in logs { try MemoryHubLog(scene.engine).remove(log) }
-        let error = await #expect(throws: HubError.self) { try await scene.hub() }
-        #expect(error?.message == "the hub log has no log with 1 shards")
+        var options = HubOptions()
+        options.maintenance.stepMilliseconds = 20
+        options.maintenance.retryMilliseconds = 20
+        let waiting = try await scene.hub(options: options)
+        try await until("the hub shows why it is not ready") {
+            waiting.status.reasons.contains { $0.contains("the hub log has no log with 1 shards") }
+        }
+        let error = await #expect(throws: HubError.self) { try await waiting.replaceLog() }
+        #expect(error?.message.contains("--force") == true)
+        #expect(try await waiting.replaceLog(isForced: true) == 2)
+        try await waiting.waitUntilReady()
+        try await waiting.close()
     }
 }

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafHub
+import SheafHubEngine
 import SheafHubLog
 import SheafTestSupport
 import Testing
@@ -13,6 +14,7 @@ import Testing
         options.maintenance.stepMilliseconds = 20
         options.maintenance.retryMilliseconds = 20
         options.maintenance.listMilliseconds = 0
+        options.maintenance.leastMilliseconds = 0
         return options
     }
 
@@ -65,6 +67,33 @@ import Testing
         #expect(third.status.counts["loaded_documents"] ?? 0 > 0)
         try await client.close()
         for hub in hubs + [third] { try await hub.close() }
+    }
+
+    @Test func `a hub replaces the log while it writes a snapshot`() async throws {
+        let scene = HubScene()
+        var options = quick
+        (options.maintenance.snapshotLength, options.maintenance.bytesPerSecond) = (1, 1)
+        let hub = try await scene.hub(options: options)
+        try await hub.waitUntilReady()
+        _ = try await hub.peer.insert("a")
+        let log = MemoryHubLog(scene.engine)
+        try await until("a part is written") { try !log.list(HubObjectName.parts).isEmpty }
+        // The rest would take minutes.
+        #expect(try await hub.replaceLog() == 2)
+        try await until("the hub reads the new log") { hub.status.isReady }
+        try await hub.close()
+    }
+
+    @Test func `EVICT is refused at a hub before it reads the log`() async throws {
+        let scene = HubScene()
+        let hub = try await Hub.inMemory(
+            configuration: scene.configuration(.random()), engine: scene.memory)
+        _ = try await hub.peer.insert("a")
+        await #expect(throws: StoreError.self) {
+            try await hub.peer.store.execute("EVICT FROM cars WHERE _id = 'a'")
+        }
+        #expect(try await hub.peer.cars() == ["a"])
+        try await hub.close()
     }
 
     @Test func `a hub that is not started, or stops, replaces no log`() async throws {

@@ -14,6 +14,8 @@ package final class ObjectDouble: HubLog {
         var trimmed: [HubShard: UInt64] = [:]
         /// Whether the next replacements are stored, of which the engine reports nothing.
         var silentReplacements: [Bool] = []
+        /// Objects for which the engine does not respond.
+        var unreadable: Set<String> = []
         /// Number of writes that succeed before all fail; nil if none fails.
         var remaining: Int?
     }
@@ -43,6 +45,17 @@ package final class ObjectDouble: HubLog {
             state.objects[name] = bytes
         }
     }
+
+    /// Removes an object, or the configuration.
+    package func lose(_ name: String) {
+        state.withLock { state in
+            state.objects[name] = nil
+            state.replaceable[name] = nil
+        }
+    }
+
+    /// Lets the engine not respond when these objects are read.
+    package func failReads(of names: Set<String>) { state.withLock { $0.unreadable = names } }
 
     /// Lets writes fail after some more, or not at all.
     package func failWrites(after count: Int?) { state.withLock { $0.remaining = count } }
@@ -107,6 +120,9 @@ package final class ObjectDouble: HubLog {
     package func get(
         _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
     ) throws(HubLogError) {
+        guard !state.withLock({ $0.unreadable.contains(name) }) else {
+            throw .timeout("the test does not read \(name)")
+        }
         guard let bytes = state.withLock({ $0.objects[name] }) else {
             throw .missing("object \(name)")
         }

@@ -6,10 +6,10 @@ import SheafHub
 import SheafHubLog
 import SheafMesh
 import SheafReplication
-import SheafTestSupport
 import SheafStatements
 import SheafStorage
 import SheafSystem
+import SheafTestSupport
 import Testing
 
 /// Snapshots of the documents of hubs: written, verified, loaded, and used to trim the log.
@@ -21,7 +21,7 @@ import Testing
     private func scene(
         _ log: LogDouble, _ map: ShardMap = .single,
         _ settings: HubSettings = DocumentScene.quickSettings
-    ) throws -> (DocumentScene, [HubMaintenance]) {
+    ) throws -> (DocumentScene, [SceneMaintenance]) {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, [Self.all]) }
         return (scene, try scene.beginHubs(log, [0, 1], map, settings))
@@ -69,7 +69,7 @@ import Testing
 
     /// Returns the number of documents that a node loaded when it became a hub.
     private func join(
-        _ scene: DocumentScene, _ number: Int, _ hubs: inout [HubMaintenance],
+        _ scene: DocumentScene, _ number: Int, _ hubs: inout [SceneMaintenance],
         _ settings: HubSettings = DocumentScene.quickSettings
     ) throws -> Int {
         if !scene.hubs.contains(number) { scene.hubs.append(number) }
@@ -131,7 +131,7 @@ import Testing
         for count in 0..<6 {
             let hub = SceneHub(scene, 2)
             hub.remainingWrites = count
-            var maintenance = HubMaintenance(
+            var maintenance = SceneMaintenance(
                 hub, scene.file, key: scene.nodes[2].key, settings)
             #expect(throws: SnapshotFailure.self) { try maintenance.step() }
             try scene.putBack(2, to: scene.nodes[2].volume.processDeath())
@@ -290,7 +290,7 @@ import Testing
 
     /// Writes two snapshots at hub 0 while hub 1 is away, and trims the log.
     private func leaveLog(
-        _ scene: DocumentScene, _ hubs: inout [HubMaintenance], _ away: () throws -> Void
+        _ scene: DocumentScene, _ hubs: inout [SceneMaintenance], _ away: () throws -> Void
     ) throws {
         try insert(scene, 0, 0..<20)
         try scene.run(seconds: 3)
@@ -306,7 +306,7 @@ import Testing
         #expect(trimmed > 20)
     }
 
-    private func comeBack(_ scene: DocumentScene, _ hubs: inout [HubMaintenance]) throws {
+    private func comeBack(_ scene: DocumentScene, _ hubs: inout [SceneMaintenance]) throws {
         try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
         try scene.subscribe(1, [Self.all])
         scene.log?.rejoin(1)
@@ -366,7 +366,7 @@ import Testing
         #expect(try scene.configuration?.number == 1)
     }
 
-    @Test func `objects that no snapshot needs are removed after a week`() throws {
+    @Test func `objects that no snapshot needs are removed after an hour`() throws {
         let log = LogDouble(seed: 1)
         var (scene, hubs) = try scene(log)
         for round in 0..<3 {
@@ -375,10 +375,13 @@ import Testing
         }
         try log.objects.put("part/00000000000000000000000000000001", [1])
         #expect(log.objects.names.count { $0.hasPrefix("snapshot/") } == 3)
+        var settings = DocumentScene.quickSettings
+        settings.snapshotLength = 1 << 20
+        hubs = [scene.maintenance(0, settings), scene.maintenance(1, settings)]
         try scene.run(seconds: 2, &hubs)
         #expect(log.objects.names.count { $0.hasPrefix("snapshot/") } == 3)
-        try scene.advance(milliseconds: 169 * Self.hour)
-        try scene.run(seconds: 3, &hubs)
+        try scene.advance(milliseconds: 2 * Self.hour)
+        try scene.run(seconds: 5, &hubs)
         let used = try #require(try scene.configuration?.snapshots.first)
         let manifests = [try #require(used.newest), try #require(used.earlier)]
         let parts = try manifests.flatMap { try manifest(scene, $0).parts.map(\.hash) }

@@ -61,6 +61,31 @@ final class SceneHub: HubPeer {
     }
 }
 
+/// The work of the threads of a hub, one step after the other.
+struct SceneMaintenance {
+    var log: HubMaintenance
+    var snapshots: HubSnapshots
+
+    init(
+        _ hub: SceneHub, _ file: ConfigurationFile, key: [UInt8], _ settings: HubSettings
+    ) {
+        log = HubMaintenance(hub, file, key: key, settings)
+        snapshots = HubSnapshots(hub, file, settings)
+    }
+
+    mutating func step() throws(SnapshotFailure) -> [HubMaintenance.Event] {
+        var events = try log.step()
+        for event in try snapshots.step() { events.append(.snapshot(event)) }
+        return events
+    }
+
+    mutating func replace(
+        isForced: Bool = false
+    ) throws(SnapshotFailure) -> [HubMaintenance.Event] {
+        try log.replace(isForced: isForced)
+    }
+}
+
 /// Hubs of a scene that follow the configuration in the object store.
 extension DocumentScene {
     static let second: UInt64 = 1_000
@@ -70,6 +95,7 @@ extension DocumentScene {
         var settings = HubSettings()
         settings.listMilliseconds = 0
         settings.snapshotLength = 1
+        settings.leastMilliseconds = 0
         settings.bytesPerSecond = .max
         settings.trimMilliseconds = 60 * second
         settings.cleaningMilliseconds = 0
@@ -99,16 +125,16 @@ extension DocumentScene {
 
     /// Returns the maintenance of a hub.
     func maintenance(_ hub: Int, _ settings: HubSettings = DocumentScene.quickSettings)
-        -> HubMaintenance
+        -> SceneMaintenance
     {
-        HubMaintenance(SceneHub(self, hub), file, key: nodes[hub].key, settings)
+        SceneMaintenance(SceneHub(self, hub), file, key: nodes[hub].key, settings)
     }
 
     /// Makes nodes hubs of a log that the object store describes; returns their maintenance.
     func beginHubs(
         _ log: LogDouble, _ numbers: [Int], _ map: ShardMap = .single,
         _ settings: HubSettings = DocumentScene.quickSettings
-    ) throws -> [HubMaintenance] {
+    ) throws -> [SceneMaintenance] {
         (self.log, hubs) = (log, numbers)
         try configure(map)
         var hubs = numbers.map { maintenance($0, settings) }
@@ -120,7 +146,7 @@ extension DocumentScene {
     /// Runs for a time, with a step of each maintenance in each second; returns what they have
     /// done.
     @discardableResult
-    func run(seconds: UInt64, _ hubs: inout [HubMaintenance]) throws -> [HubMaintenance.Event] {
+    func run(seconds: UInt64, _ hubs: inout [SceneMaintenance]) throws -> [HubMaintenance.Event] {
         var events: [HubMaintenance.Event] = []
         for _ in 0..<seconds {
             try run(seconds: 1)
