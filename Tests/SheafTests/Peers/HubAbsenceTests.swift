@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafHub
@@ -7,6 +8,8 @@ import SheafMesh
 import SheafReplication
 import SheafStatements
 import SheafStorage
+import SheafSystem
+import SheafTestSupport
 import Testing
 
 /// Hubs that were away, and documents that the log has or has not deleted meanwhile.

@@ -1,10 +1,12 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafHub
 import SheafHubLog
 import SheafMesh
 import SheafReplication
 import SheafStatements
+import SheafTestSupport
 import Testing
 
 /// Which hub replaces a log, and what it must have for that.

@@ -1,10 +1,15 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafHub
 import SheafHubLog
 import SheafMesh
 import SheafReplication
 import SheafStatements
+import SheafStorage
+import SheafSystem
+import SheafTestSupport
 import Testing
 
 /// Objects of hub logs that are damaged, lost or no longer needed.
