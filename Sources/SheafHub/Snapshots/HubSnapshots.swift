@@ -228,7 +228,7 @@ package struct HubSnapshots {
             guard error.isOfObject else { throw error }
             candidates.removeAll { $0.hash == candidate.hash }
             refused.insert(candidate.hash)
-            removeDamaged(error)
+            removeRefused(candidate.hash, error)
             return [.refused(shard: shard, reason: "\(error)")]
         }
         candidates.removeAll { $0.hash == candidate.hash }
@@ -258,16 +258,18 @@ package struct HubSnapshots {
         }
     }
 
-    /// Removes a damaged part, so that the next snapshot with the same documents stores it again:
-    /// `put` keeps an object that exists.
-    private func removeDamaged(_ error: SnapshotFailure) {
-        let name: String
+    /// Removes a manifest for which no hub must wait, and a damaged part, so that the next snapshot
+    /// with the same documents stores it again: `put` keeps an object that exists.
+    private func removeRefused(_ hash: XXH3.Hash128, _ error: SnapshotFailure) {
+        var names = [HubObjectName.snapshot(hash)]
         switch error {
-        case .damaged(let object, _), .log(.damaged(let object)): name = object
-        default: return
+        case .damaged(let object, _), .log(.damaged(let object)):
+            if HubObjectName.part(named: object) != nil { names.append(object) }
+        default: break
         }
-        guard HubObjectName.part(named: name) != nil else { return }
-        do throws(HubLogError) { try log.remove(name) } catch {
+        do throws(HubLogError) {
+            for name in names { try log.remove(name) }
+        } catch {
             peer.queries.log?.write(.warning, "a damaged object cannot be removed: \(error)")
         }
     }

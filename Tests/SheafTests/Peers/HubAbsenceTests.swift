@@ -17,10 +17,10 @@ import Testing
     private static let all = "SELECT * FROM cars"
     private static let hour: UInt64 = 3_600_000
 
-    /// Returns two hubs, 0 and 1, and a client of hub 1.
+    /// Returns two hubs, 0 and 1, a client of hub 1, and a node that may become a hub.
     private func scene(_ log: LogDouble) throws -> (DocumentScene, [SceneMaintenance]) {
-        let scene = try DocumentScene(3)
-        for number in 0..<3 { try scene.subscribe(number, [Self.all]) }
+        let scene = try DocumentScene(4)
+        for number in 0..<4 { try scene.subscribe(number, [Self.all]) }
         let hubs = try scene.beginHubs(log, [0, 1])
         try scene.connect(1, 2)
         try scene.run()
@@ -36,6 +36,13 @@ import Testing
 
     private func count(_ scene: DocumentScene, _ number: Int) throws -> [String] {
         try scene.rows(number, "SELECT COUNT(*) AS n FROM cars")
+    }
+
+    /// Ends a hub, and opens its store again.
+    private func restart(_ scene: DocumentScene, _ number: Int) throws {
+        scene.log?.disconnect(number)
+        try scene.putBack(number, to: scene.nodes[number].volume.processDeath())
+        try scene.subscribe(number, [Self.all])
     }
 
     /// Lets hours pass, in which the hubs read what is appended.
@@ -136,18 +143,17 @@ import Testing
         try log.objects.create(other, shardCount: 1)
         let revision = try log.objects.load("config")?.revision
         #expect(try log.objects.replace("config", with: new.bytes, at: revision) == .replaced)
-        scene.nodes[0].replicator.stopSharing()
         log.isolate(0)
-        hubs = [hubs[1]]
+        try restart(scene, 1)
+        hubs = [scene.maintenance(1)]
         try scene.run(seconds: 5, &hubs)
-        hubs.append(try DocumentScene.hub(beside: scene, 2))
+        hubs.append(try DocumentScene.hub(beside: scene, 3))
         try scene.run(seconds: 10, &hubs)
-        #expect(try count(scene, 2) == ["{\"n\":10}"])
+        #expect(try count(scene, 3) == ["{\"n\":10}"])
         let appended = log.count
         // Documents that were received from this log are not appended again.
-        log.disconnect(2)
-        try scene.putBack(2, to: scene.nodes[2].volume.processDeath())
-        hubs[1] = scene.maintenance(2)
+        try restart(scene, 3)
+        hubs[1] = scene.maintenance(3)
         try scene.run(seconds: 10, &hubs)
         #expect(log.count <= appended + 1)
     }
