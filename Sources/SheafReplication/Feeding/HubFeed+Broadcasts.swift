@@ -99,9 +99,13 @@ extension HubFeed {
 
     /// Appends a mark if nothing else was appended for long: when it is read, the store has all
     /// entries before it.
+    ///
+    /// A hub whose first mark the engine has lost finds the end by the next one.
     private mutating func showEnd(of shard: Int, at now: UInt64) {
-        guard shards[shard].hasCaughtUp, let last = shards[shard].appender.lastBuiltAt,
-            now >= last + limits.markNanoseconds
+        let interval =
+            shards[shard].hasCaughtUp ? limits.markNanoseconds : limits.liveNanoseconds
+        guard let last = shards[shard].appender.lastBuiltAt, now >= last + interval,
+            shards[shard].appender.hasRoom(limits)
         else { return }
         effects.append(.log(.append(shards[shard].appendMark(at: now), to: log)))
     }

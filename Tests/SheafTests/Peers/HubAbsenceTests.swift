@@ -123,7 +123,7 @@ import Testing
         log.rejoin(1)
         try insert(scene, 0, 200..<202)
         let events = try scene.run(seconds: 20, &hubs)
-        #expect(events.contains { if case .shared(_, 20...) = $0 { true } else { false } })
+        #expect(events.contains { if case .shared(_, 10...) = $0 { true } else { false } })
         #expect(try count(scene, 0) == ["{\"n\":21}"])
         #expect(try count(scene, 1) == ["{\"n\":21}"])
         #expect(try scene.states(of: 1) == scene.states(of: 0))

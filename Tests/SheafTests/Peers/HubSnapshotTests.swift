@@ -87,6 +87,7 @@ import Testing
         var (scene, hubs) = try scene(log)
         try insert(scene, 0, 0..<20)
         try insert(scene, 1, 20..<40)
+        try scene.run(seconds: 1)
         try delete(scene, 1, 5..<8)
         let events = snapshotEvents(try scene.run(seconds: 10, &hubs))
         #expect(events.contains { if case .written = $0 { true } else { false } })
@@ -105,7 +106,7 @@ import Testing
     @Test func `a snapshot of many parts has all documents of its shard`() throws {
         let log = LogDouble(seed: 1)
         var settings = DocumentScene.quickSettings
-        (settings.partLength, settings.commitLength) = (500, 900)
+        (settings.partLength, settings.commitLength) = (200, 400)
         let map = try ShardMap(shardCount: 4, splitCollections: ["cars"])
         var (scene, hubs) = try scene(log, map, settings)
         try insert(scene, 0, 0..<60)
@@ -128,7 +129,7 @@ import Testing
         try insert(scene, 0, 0..<40)
         try scene.run(seconds: 10, &hubs)
         scene.hubs.append(2)
-        for count in 0..<6 {
+        for count in 0..<3 {
             let hub = SceneHub(scene, 2)
             hub.remainingWrites = count
             var maintenance = SceneMaintenance(
@@ -182,7 +183,8 @@ import Testing
         try insert(scene, 1, 10..<20)
         try scene.run(seconds: 2)
         var first = HubSnapshots(SceneHub(scene, 0), scene.file, DocumentScene.quickSettings)
-        _ = try first.write(0, at: 1)
+        let now = scene.nodes[0].store.queries.options.clock.wallMilliseconds()
+        _ = try first.write(0, at: now)
         scene.nodes[0].isBusy = false
         try scene.run(seconds: 1)
         var settings = DocumentScene.quickSettings
