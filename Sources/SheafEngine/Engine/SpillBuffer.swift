@@ -40,6 +40,8 @@ package struct SpillBuffer: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
+    /// Number of bytes of all documents.
+    package private(set) var length = 0
     /// Number of bytes held in memory.
     package private(set) var lengthInMemory = 0
 
@@ -72,6 +74,7 @@ package struct SpillBuffer: Sendable {
             for id in unproven { writer.write(id) }
         }
         count += 1
+        length += writer.count - start
         lengthInMemory += writer.count - start
         if writer.count >= Self.blockLength { endBlock() }
     }

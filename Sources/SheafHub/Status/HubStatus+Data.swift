@@ -13,6 +13,8 @@ extension HubStatus {
             "lagMilliseconds": .integer(Int64(clamping: lagMilliseconds)),
             "clients": .integer(Int64(clientCount)),
             "unacknowledged": .integer(Int64(unacknowledgedCount)),
+            "unsafeBytes": .integer(Int64(unsafeBytes)),
+            "heldMilliseconds": heldMilliseconds.map { .integer(Int64(clamping: $0)) } ?? .null,
             "shards": .array(shards.map { .object($0.data) }),
             "hubs": .array(hubs.map { .object($0.data) }),
             "counts": .object(countData),
@@ -32,6 +34,9 @@ extension HubStatus {
             ("hub_durable_lag_ms", .integer(Int64(clamping: lagMilliseconds))),
             ("hub_clients", .integer(Int64(clientCount))),
             ("hub_unacknowledged_batches", .integer(Int64(unacknowledgedCount))),
+            ("hub_unsafe_bytes", .integer(Int64(unsafeBytes))),
+            ("hub_clients_held", .bool(heldMilliseconds != nil)),
+            ("hub_clients_held_ms", .integer(Int64(clamping: heldMilliseconds ?? 0))),
             (
                 "hub_unstored_messages",
                 .integer(shards.reduce(0) { $0 + Int64($1.unstoredMessages) })

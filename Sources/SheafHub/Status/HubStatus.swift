@@ -66,6 +66,12 @@ public struct HubStatus: Hashable, Sendable {
     public let clientCount: Int
     /// Number of received batches that are not acknowledged.
     public let unacknowledgedCount: Int
+    /// Number of bytes of documents of clients that are not hub-durable.
+    public let unsafeBytes: Int
+    /// Time for which clients have been held, because these are too many; nil while they are not.
+    ///
+    /// A client that is held sends no more documents, and everything else works.
+    public let heldMilliseconds: UInt64?
     /// The shards.
     public let shards: [Shard]
     /// The other hubs, by their keys.

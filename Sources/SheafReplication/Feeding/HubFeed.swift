@@ -242,6 +242,9 @@ package struct HubFeedLimits: Sendable {
     /// Number of changes of commits that become one group, if the documents of several of them
     /// need not be in one.
     package var mergedChanges = 4_096
+    /// Number of bytes of documents of clients that are not safe in the log; beyond it, clients get
+    /// no credit.
+    package var unsafeBytes = 64 << 20
     /// Expanded length of a group; documents beyond it are in other groups.
     package var groupLength = 256 << 20
     /// Expanded length of a group that replaces lost messages; more than `groupLength`, since its

@@ -34,6 +34,10 @@ package struct HubProgress: Sendable {
     package let clientCount: Int
     /// Received batches that are not acknowledged.
     package let unacknowledgedCount: Int
+    /// Number of bytes of documents of clients that are not safe in the log.
+    package let unsafeLength: Int
+    /// Time for which clients have been held, because these are too many; nil if they are not.
+    package let heldNanoseconds: UInt64?
     /// Number of deviations of the log, by the row of table 4 that they match.
     package let faults: [String: UInt64]
 }

@@ -14,6 +14,7 @@ extension Replicator {
     package func share(_ configuration: HubFeedConfiguration, at now: UInt64) throws(EngineError) {
         self.now = now
         isHub = true
+        heldClients.limit = configuration.limits.unsafeBytes
         queries.refuseEvictions()
         var feed = try HubFeed(
             configuration, from: news.snapshot, scopes, site: queries.documents.site,
@@ -106,6 +107,27 @@ extension Replicator {
         }
         feed?.recordDurable(through: news.snapshot.log.commit)
         performFeed()
+        holdClients()
+    }
+
+    /// Withholds credit from all clients while too many of their documents are not safe in the log.
+    ///
+    /// Nothing else is withheld, and the log does not wait for clients: so all that they have sent
+    /// is stored and acknowledged once the engine has caught up.
+    func holdClients(after outcome: WriteJob.Outcome? = nil) {
+        guard isHub else { return }
+        if let outcome, outcome.appliedCount > 0, let commit = outcome.lastCommit {
+            heldClients.add(outcome.documentLength, in: commit)
+        }
+        guard heldClients.update(hubDurable: hubDurable, at: now) else { return }
+        let isHeld = heldClients.since != nil
+        queries.log?.write(
+            isHeld ? .warning : .info,
+            isHeld
+                ? "clients are held: too many of their documents are not safe in the hub log"
+                : "clients are not held any more",
+            ["bytes": "\(heldClients.waitingLength)"])
+        for connection in orderedConnections { connection.session.withholdCredit(isHeld) }
     }
 
     /// Visits the connections whose batches may be acknowledged.

@@ -24,6 +24,8 @@ extension Replicator {
             log: feed.log, author: feed.author, shards: shards, commit: commit,
             hubDurable: min(commit, feed.hubDurable(at: now)), clientCount: connections.count,
             unacknowledgedCount: orderedConnections.reduce(0) { $0 + $1.receiver.unacknowledged },
+            unsafeLength: heldClients.waitingLength,
+            heldNanoseconds: heldClients.since.map { now - min(now, $0) },
             faults: feed.faults)
     }
 

@@ -143,6 +143,7 @@ extension Replicator {
         } else {
             // The documents are written even if the connection has ended.
             recordReceived(outcome)
+            holdClients(after: outcome)
             if let connection = connections[outcome.connection] { apply(outcome, to: connection) }
         }
         pump()

@@ -68,6 +68,8 @@ package final class Replicator {
     var isHub = false
     /// The commit up to which commits were safe in the log that was shared last.
     var lastHubDurable: CommitID = 0
+    /// The documents of clients that are not safe in the hub log.
+    var heldClients = HeldClients()
     /// Number of jobs of hub logs that have no outcome yet.
     var feedJobCount = 0
     let limits: ReplicatorLimits
@@ -169,6 +171,7 @@ package final class Replicator {
             expecting: key, at: now)
         connection.exchange.sites.reported = site.site
         table.insert(connection)
+        if heldClients.since != nil { connection.session.withholdCredit(true) }
         pump()
     }
 

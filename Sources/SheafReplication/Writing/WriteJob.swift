@@ -79,6 +79,8 @@ package struct WriteJob: Sendable {
         /// Number of documents received; `appliedCount` of them changed the store.
         fileprivate(set) var documentCount = 0
         fileprivate(set) var appliedCount = 0
+        /// Number of bytes of the received documents.
+        fileprivate(set) var documentLength = 0
         fileprivate(set) var isNew = false
         /// Whether the peer has writes of this store's site that the store does not have.
         fileprivate(set) var lacksOwnWrites = false
@@ -201,6 +203,7 @@ package struct WriteJob: Sendable {
                 // An incomplete commit does not advance the replication cursor.
                 if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
+                outcome.documentLength += step.documents.length
                 outcome.appliedCount += reception.appliedCount
                 outcome.isNew = outcome.isNew || reception.isNew
                 if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty,

@@ -40,6 +40,8 @@ extension SyncSession {
         var granted = SyncLimits.credit
         /// Credit that was not sent to the peer yet, in bytes.
         var unsentCredit = 0
+        /// Whether no credit is sent.
+        var withholdsCredit = false
         /// The commit of the last batch or announcement; that of the next one is not smaller.
         var lastCommit: UInt64 = 0
     }
@@ -116,23 +118,6 @@ extension SyncSession {
         guard isOpen, case .streaming = receiver.phase else { return false }
         send(.announceOnly, SingleNumber.bytes(requestedGeneration))
         return true
-    }
-
-    /// Returns credit for `length` consumed bytes.
-    package mutating func grant(_ length: Int) {
-        guard isOpen, length > 0 else { return }
-        receiver.unsentCredit += length
-        // Credit is not sent for each segment.
-        guard receiver.unsentCredit >= SyncLimits.creditStep else { return }
-        send(.credit, SingleNumber.bytes(UInt64(receiver.unsentCredit)))
-        receiver.granted += receiver.unsentCredit
-        receiver.unsentCredit = 0
-    }
-
-    /// Sets whether credit for long batches is withheld, as it is while a batch is being written.
-    package mutating func withholdLongCredit(_ holds: Bool) {
-        receiver.isHolding = holds
-        releaseStagedCredit()
     }
 
     mutating func handleRestart(_ generation: UInt64) throws(WireError) {
@@ -267,13 +252,6 @@ extension SyncSession {
     private mutating func grantUnused(_ length: Int, isUsed: Bool) {
         if isUsed { receiver.unpaidLength += length } else { grant(length) }
         releaseStagedCredit()
-    }
-
-    /// Returns credit within a long batch: one that exceeds the credit could not end otherwise.
-    private mutating func releaseStagedCredit() {
-        guard !receiver.isHolding, receiver.unpaidLength >= SyncLimits.creditStep else { return }
-        grant(receiver.unpaidLength)
-        receiver.unpaidLength = 0
     }
 
     /// Stores a fragment of a segment; returns its generation, and whether it was the last one.

@@ -56,9 +56,11 @@ extension Command {
             logNumber (the log of the database), format (the version of messages that all hubs
             write), formats (the lowest and highest version that this hub reads), commit (the
             newest), hubDurableCommit, lagMilliseconds (since when they differ), clients,
-            unacknowledged (batches), shards (with shard, read and stored (entries), hasCaughtUp,
-            unstoredMessages, unstoredBytes and incidents), hubs (the others, with hub, isLive,
-            isReady, isDraining, clients, formats, clockDifferenceMilliseconds and
+            unacknowledged (batches), unsafeBytes (of documents of clients that are not
+            hub-durable), heldMilliseconds (for how long clients may not send more documents,
+            because these are too many; or null), shards (with shard, read and stored (entries),
+            hasCaughtUp, unstoredMessages, unstoredBytes and incidents), hubs (the others, with
+            hub, isLive, isReady, isDraining, clients, formats, clockDifferenceMilliseconds and
             silentMilliseconds) and counts (since the start, by name).
             """,
         run: HubStatusCommand.run)

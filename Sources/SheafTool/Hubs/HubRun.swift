@@ -137,6 +137,11 @@ enum HubStatusCommand {
         lines.append(
             "\(number(answer, "clients")) connections, \(number(answer, "unacknowledged")) batches "
                 + "not acknowledged")
+        if let held = answer.number("heldMilliseconds") {
+            lines.append(
+                "clients are held for \(held) ms: \(number(answer, "unsafeBytes")) bytes of their "
+                    + "documents are not hub-durable")
+        }
         for shard in answer.objects("shards") {
             lines.append(
                 "shard \(number(shard, "shard")): read to entry \(number(shard, "read")), stored to "
