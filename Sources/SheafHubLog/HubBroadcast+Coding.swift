@@ -11,18 +11,13 @@ extension HubBroadcast {
         case fileWanted = 5
     }
 
-    /// The byte before records, or in place of them.
-    private enum PresenceForm {
-        static let records: UInt8 = 0
-        static let acknowledged: UInt8 = 1
-    }
-
+    private static let signature: StaticString = "SHP1"
     private static let version: UInt8 = 1
 
     private var kind: Kind {
         switch contents {
         case .beat: .beat
-        case .presence, .presenceAcknowledged: .presence
+        case .presence: .presence
         case .need: .need
         case .incident: .incident
         case .fileWanted: .fileWanted
@@ -31,7 +26,7 @@ extension HubBroadcast {
 
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 256)
-        writer.write("SHP1")
+        writer.write(Self.signature)
         writer.write(Self.version)
         writer.write(kind.rawValue)
         writer.write(log)
@@ -39,15 +34,7 @@ extension HubBroadcast {
         writer.write(author)
         switch contents {
         case .beat(let beat): writer.write(beat)
-        case .presence(let hub, let number, let message):
-            writer.write(hub)
-            writer.write(number)
-            writer.write(PresenceForm.records)
-            writer.write(message.bytes)
-        case .presenceAcknowledged(let hub, let number):
-            writer.write(hub)
-            writer.write(number)
-            writer.write(PresenceForm.acknowledged)
+        case .presence(let message): writer.write(message.bytes)
         case .need(let shard, let author, let ranges):
             writer.write(shard)
             writer.write(author)
@@ -75,7 +62,7 @@ extension HubBroadcast {
                 at: 0, length: UInt64(bytes.count), limit: UInt64(HubLimits.broadcastLength))
         }
         var reader = ByteReader(try bytes.withoutHash(seed: log.low))
-        try reader.readSignature("SHP1")
+        try reader.readSignature(Self.signature)
         let start = reader.offset
         let version = try reader.readUInt8()
         guard version == Self.version else { throw .unexpected(version, at: start) }
@@ -87,7 +74,9 @@ extension HubBroadcast {
         author = try reader.readAuthor()
         switch kind {
         case .beat: contents = .beat(try reader.readBeat())
-        case .presence: contents = try Self.readPresence(from: &reader)
+        case .presence:
+            let records = try reader.readBytes(reader.remaining)
+            contents = .presence(try PresenceMessage(decoding: records))
         case .need: contents = try reader.readNeed()
         case .incident: contents = try reader.readIncident()
         case .fileWanted:
@@ -96,18 +85,15 @@ extension HubBroadcast {
         try reader.checkEnd()
     }
 
-    private static func readPresence(from reader: inout ByteReader) throws(Malformed) -> Contents {
-        let hub = Array(try reader.readBytes(Hello.peerKeyLength))
-        let start = reader.offset
-        let number = try reader.readUInt64()
-        guard number > 0 else { throw .invalid("records without a number", at: start) }
-        let form = try reader.readUInt8()
-        switch form {
-        case PresenceForm.records:
-            let rest = try reader.readBytes(reader.remaining)
-            return .presence(hub: hub, number: number, try PresenceMessage(decoding: rest))
-        case PresenceForm.acknowledged: return .presenceAcknowledged(hub: hub, number: number)
-        default: throw .unexpected(form, at: start + 8)
+    /// Whether bytes begin as a broadcast of the hubs of another log.
+    package static func areOfOtherLog(_ bytes: UnsafeRawBufferPointer, than log: HubLogID) -> Bool {
+        var reader = ByteReader(bytes)
+        do throws(Malformed) {
+            try reader.readSignature(signature)
+            _ = try reader.readBytes(2)
+            return try reader.readHash128() != log
+        } catch {
+            return false
         }
     }
 }

@@ -45,10 +45,8 @@ package struct HubBroadcast: Equatable, Sendable {
 
     package enum Contents: Equatable, Sendable {
         case beat(Beat)
-        /// Records of peers for the hub with this key, numbered within each opening.
-        case presence(hub: [UInt8], number: UInt64, PresenceMessage)
-        /// The hub with this key has received the records with this number.
-        case presenceAcknowledged(hub: [UInt8], number: UInt64)
+        /// Records of the hub and its clients.
+        case presence(PresenceMessage)
         /// Messages of an author that a reader lacks; the ranges ascend.
         case need(shard: UInt16, HubAuthor, [ClosedRange<UInt64>])
         case incident(ShardIncident, shard: UInt16)

@@ -182,11 +182,10 @@ def beat(flags=3, versions=(1, 3), addresses=None, shards=((0, 12, 34, 11), (3, 
     return made + varint(len(shards)) + b"".join(struct.pack("<HQQQ", *shard) for shard in shards)
 
 
-def presence(number=9, form=0, records=None):
+def presence(count=1):
     record = (bytes([7]) * 32 + struct.pack("<QQ", 1_700_000_000_000, 7) + varint(3) + b"\1" + text(b"Anna")
               + text(b"Linux") + text(b"0.1.0") + text(b"") + varint(0) + varint(0))
-    rest = varint(1) + record if records is None else records
-    return bytes(range(64, 96)) + struct.pack("<QB", number, form) + rest
+    return varint(count) + record
 
 
 def need(shard=SHARD, author=OTHER, ranges=((3, 5), (9, 9))):

@@ -106,12 +106,8 @@ struct HubObjectVectorTests {
             kinds.insert(String("\(decoded.contents)".prefix { $0 != "(" }))
             switch decoded.contents {
             case .beat(let beat): try check(beat, name)
-            case .presence(let hub, let number, let message):
-                #expect(hub == Array(64..<96))
-                try expect(name, [("number", number), ("records", UInt64(message.records.count))])
-            case .presenceAcknowledged(let hub, let number):
-                #expect(hub == Array(64..<96))
-                try expect(name, [("number", number), ("records", 0)])
+            case .presence(let message):
+                try expect(name, [("records", UInt64(message.records.count))])
             case .need(let shard, let author, let ranges):
                 #expect(author.site.rawValue == 5 && author.opening == 6)
                 try expect(
@@ -131,7 +127,7 @@ struct HubObjectVectorTests {
             case .fileWanted(let id): #expect(id == Array(0..<32))
             }
         }
-        #expect(kinds.count == 6)
+        #expect(kinds.count == 5)
         try vectors.forEach("refusedBroadcast") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try broadcast(bytes) }
         }

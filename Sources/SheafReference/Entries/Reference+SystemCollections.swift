@@ -145,7 +145,7 @@ extension Reference {
             .collection, "system:hub",
             summary: """
                 Numbers about the hub in this process: `name` and `value`, such as `hub_ready`, \
-                `hub_durable_lag_ms`, `hub_unstored_bytes` and `hub_incidents`.
+                `hub_durable_lag_ms`, `hub_clients_held` and `hub_incidents`.
                 """,
             details: ["It is empty in stores that are not those of a hub."],
             examples: [

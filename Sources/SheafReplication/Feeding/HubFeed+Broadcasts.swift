@@ -7,19 +7,27 @@ import SheafSystem
 
 /// Beats, which show other hubs the entries that each one has read and stored.
 extension HubFeed {
-    /// Handles a broadcast of another hub; one that does not decode counts as lost.
+    /// Handles a broadcast of another hub; one that does not decode is counted, and ignored.
     mutating func receive(broadcast bytes: [UInt8], at now: UInt64) {
         let log = log
         let decoded = bytes.span.withUnsafeBytes { try? HubBroadcast(decoding: $0, log: log) }
+        guard let broadcast = decoded else {
+            let isOfOtherLog = bytes.span.withUnsafeBytes {
+                HubBroadcast.areOfOtherLog($0, than: log)
+            }
+            if !isOfOtherLog { faults["malformed_broadcast", default: 0] += 1 }
+            return
+        }
         // Late beats of an earlier opening of this hub have its key.
-        guard let broadcast = decoded, broadcast.hub != key else { return }
+        guard broadcast.hub != key else { return }
         switch broadcast.contents {
         case .beat(let beat): receive(beat, of: broadcast.author, broadcast.hub, at: now)
         case .need(let shard, let author, let ranges):
             if author == self.author { lost.append(LostMessages(shard: shard, ranges: ranges)) }
         case .incident(let incident, let shard):
             effects.append(.incident(incident, shard: shard, isOwn: false))
-        case .presence, .presenceAcknowledged, .fileWanted: break
+        case .presence(let message): effects.append(.presence(message))
+        case .fileWanted: break
         }
     }
 
@@ -51,6 +59,12 @@ extension HubFeed {
     private mutating func forgetHubs(at now: UInt64) {
         guard hubs.count > HubLimits.authors else { return }
         hubs = hubs.filter { $0.value.isLive(at: now, limits) }
+    }
+
+    /// The openings of the other live hubs, by key.
+    func liveHubs(at now: UInt64) -> [[UInt8]: UInt64] {
+        let live = hubs.filter { $0.value.isLive(at: now, limits) }
+        return Dictionary(live.map { ($0.value.key, $0.key.opening) }) { max($0, $1) }
     }
 
     /// Sends a broadcast to the other hubs.

@@ -31,6 +31,8 @@ struct HubFeed {
         case unreadableGroup(ShardGroup, String, shard: UInt16)
         /// More commits may be acknowledged.
         case advanced
+        /// Another hub has sent records of peers.
+        case presence(PresenceMessage)
     }
 
     /// The number that write jobs and commits of the feed have in place of a connection's.
@@ -75,7 +77,8 @@ struct HubFeed {
     var isDraining = false
     /// Whether clients should use this hub, as far as the program that runs it knows.
     var servesClients = true
-    /// Number of deviations of the log, by the row of table 4 that they match.
+    /// Number of deviations of the log, by the row of table 4 that they match, and of malformed
+    /// broadcasts.
     var faults: [String: UInt64] = [:]
     /// Messages of this author that other hubs lack.
     var lost: [LostMessages] = []

@@ -38,6 +38,7 @@ package struct HubProgress: Sendable {
     package let unsafeLength: Int
     /// Time for which clients have been held, because these are too many; nil if they are not.
     package let heldNanoseconds: UInt64?
-    /// Number of deviations of the log, by the row of table 4 that they match.
+    /// Number of deviations of the log, by the row of table 4 that they match, and of malformed
+    /// broadcasts.
     package let faults: [String: UInt64]
 }

@@ -81,6 +81,14 @@ extension Replicator {
             try feed.replaceLost(news.snapshot, queries, at: now)
             try feed.collect(news, queries, at: now)
         }
+        mesh.setHubs(feed?.liveHubs(at: now) ?? [:], at: now)
+        mesh.continueBroadcasts(at: now)
+    }
+
+    /// Sends records of peers to the other hubs.
+    func broadcast(_ message: PresenceMessage) {
+        feed?.broadcast(.presence(message))
+        performFeed()
     }
 
     /// Handles the outcome of a job that wrote groups of other hubs.
@@ -157,6 +165,7 @@ extension Replicator {
                 emit(.write(job))
             case .pauses(let pauses): _ = queries.documents.addPauses(pauses)
             case .advanced: recordAdvance()
+            case .presence(let message): mesh.receive(broadcast: message, at: now)
             case .incident(let incident, let shard, let isOwn):
                 queries.log?.write(
                     .error,

@@ -1,6 +1,7 @@
 package import SheafDocument
 package import SheafHubLog
 import SheafStatements
+import SheafSync
 
 /// A hub and its log at one moment.
 package struct HubView: Sendable {
@@ -80,6 +81,7 @@ extension Replicator {
         guard let feed else { return }
         for shard in feed.shards { emit(.hub(.unfollow(shard.id))) }
         self.feed = nil
+        mesh.setHubs([:], at: now)
     }
 
     /// Whether a job that writes documents of a log has no outcome yet.

@@ -32,6 +32,7 @@ extension Replicator {
     func performPresenceActions() {
         for action in mesh.drainActions(at: now) {
             switch action {
+            case .send(LinkStateDatabase.broadcasts, let message): broadcast(message)
             case .send(let number, let message):
                 guard let connection = connections[number] else { continue }
                 connection.session.sendPresence(message)

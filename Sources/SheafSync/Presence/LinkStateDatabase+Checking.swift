@@ -21,6 +21,9 @@ extension LinkStateDatabase {
                 return "more records are queued than stored"
             }
         }
+        let shown = hubs.distant.subtracting(hubs.withheld).count { hubs.openings[$0] == nil }
+        if shown > PresenceLimits.distantPeers { return "\(shown) distant peers are shown" }
+        if !hubs.withheld.isSubset(of: hubs.distant) { return "a near peer is withheld" }
         let reachable = reachable
         if reachable.first?.key != key { return "the local peer is not reachable from itself" }
         if Set(reachable.map(\.key)).count != reachable.count { return "a peer is listed twice" }

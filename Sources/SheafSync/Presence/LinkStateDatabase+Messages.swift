@@ -7,13 +7,18 @@ extension LinkStateDatabase {
         else {
             return nil
         }
+        let isBroadcast = number == Self.broadcasts
+        let limit =
+            isBroadcast ? PresenceLimits.broadcastLength : PresenceLimits.messageLength
         var (records, length, count): ([PeerRecord], Int, Int) = ([], 8, 0)
         for key in connection.queue {
             let entry = entries[key]
             let isKnown = entry?.distance != nil || connection.queued[key] == true
-            if let entry, isKnown, !connection.acknowledged.contains(entry.number) {
+            if let entry, isKnown, isBroadcast || !hubs.withheld.contains(key),
+                !connection.acknowledged.contains(entry.number)
+            {
                 let record = entry.record
-                guard length + record.length <= PresenceLimits.messageLength else { break }
+                guard length + record.length <= limit else { break }
                 length += record.length
                 connection.acknowledged.insert(entry.number)
                 records.append(record)

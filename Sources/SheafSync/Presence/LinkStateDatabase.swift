@@ -45,14 +45,16 @@ package struct LinkStateDatabase: Sendable {
     /// Keys of the records whose peers are unreachable.
     private(set) var hiddenKeys: Set<[UInt8]> = []
     var adjacentPeers: [UInt64: Connection] = [:]
+    /// The other hubs, if this peer is one.
+    var hubs = HubNeighbors()
     /// The numbers of the connections in order, and those to each neighbor.
     private var connectionNumbers: [UInt64] = []
     private var connectionsByKey: [[UInt8]: [UInt64]] = [:]
     /// Numbers of the connections for which actions may be due.
     private(set) var busyConnections: Set<UInt64> = []
     /// Keys of the reachable peers, nearest first.
-    private var order: [[UInt8]]
-    private var hasNewConnections = false
+    private(set) var order: [[UInt8]]
+    var hasNewConnections = false
     private var hasChanged = false
     /// Whether actions may be pending before `deadline`.
     private var isBusy = true
@@ -183,7 +185,8 @@ package struct LinkStateDatabase: Sendable {
 
     // MARK: Records
 
-    private mutating func store(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
+    /// Stores a record unless a newer one is known, which is sent in reply.
+    mutating func store(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
         guard record.key != key else { return receiveOwn(record, from: number, at: now) }
         if adjacentPeers[number]?.key == record.key {
             hasNewConnections =
@@ -231,9 +234,11 @@ package struct LinkStateDatabase: Sendable {
 
     /// Queues a record for all neighbors that lack its version.
     private mutating func queueForAll(_ key: [UInt8], evenHidden: Bool = false) {
-        guard let stored = entries[key]?.number else { return }
+        guard let stored = entries[key]?.number, !hubs.withheld.contains(key) else { return }
         for number in adjacentPeers.keys
         where adjacentPeers[number]?.acknowledged.contains(stored) == false {
+            // The hub over which the peer is reached has broadcast its record.
+            if number == Self.broadcasts, hubs.distant.contains(key) { continue }
             enqueue(key, on: number, evenHidden: evenHidden)
         }
     }
@@ -253,10 +258,10 @@ package struct LinkStateDatabase: Sendable {
 
     /// Publishes a newer record of the local peer if its content or its version must change.
     mutating func revise(behind version: PeerRecord.Version? = nil) {
-        var neighbors: [[UInt8]: UInt8] = [:]
+        var neighbors = hubs.openings.mapValues { _ in HubNeighbors.kind }
         for number in connectionNumbers {
             guard neighbors.count < PresenceLimits.neighbors else { break }
-            guard let key = adjacentPeers[number]?.key, neighbors[key] == nil else { continue }
+            guard let key = adjacentPeers[number]?.key else { continue }
             // Of several connections to a peer, the newest one counts.
             let newest = connectionsByKey[key]?.last ?? number
             neighbors[key] = adjacentPeers[newest]?.kind
@@ -285,7 +290,7 @@ package struct LinkStateDatabase: Sendable {
 
     // MARK: Reachability
 
-    private mutating func update(at now: UInt64) {
+    mutating func update(at now: UInt64) {
         overtake(at: now)
         if hasNewConnections { walk(at: now) }
         hasNewConnections = false
@@ -301,15 +306,19 @@ package struct LinkStateDatabase: Sendable {
         }
         var distances: [[UInt8]: Int] = [key: 0]
         var (found, next) = ([key], 0)
+        var distant: Set<[UInt8]> = []
         while next < found.count {
             let near = found[next]
             next += 1
+            let isDistant = distant.contains(near)
             for neighbor in shown[near]?.neighbors ?? [] where distances[neighbor.key] == nil {
                 guard shown[neighbor.key]?.kind(ofConnectionWith: near) != nil else { continue }
                 distances[neighbor.key] = (distances[near] ?? 0) + 1
                 found.append(neighbor.key)
+                if isDistant || hubs.openings[neighbor.key] != nil { distant.insert(neighbor.key) }
             }
         }
+        let released = hubs.update(distant: found.filter(distant.contains))
         for key in entries.keys where distances[key] == nil && entries[key]?.distance != nil {
             entries[key]?.hiddenSince = now
             entries[key]?.distance = nil
@@ -327,6 +336,7 @@ package struct LinkStateDatabase: Sendable {
             entries[key]?.wasReached = true
             if isNew { queueForAll(key) }
         }
+        for key in released { queueForAll(key) }
         order = found
         // Distances or routes may have changed even if the set of peers is the same.
         hasChanged = true
@@ -338,8 +348,11 @@ package struct LinkStateDatabase: Sendable {
         guard
             entries.count > PresenceLimits.records || totalLength > PresenceLimits.recordBytes
         else { return }
+        func distance(_ key: [UInt8], _ entry: Entry) -> Int {
+            hubs.openings[key] == nil ? entry.distance ?? .max : 0
+        }
         let nearest = entries.sorted { one, other in
-            let (near, far) = (one.value.distance ?? .max, other.value.distance ?? .max)
+            let (near, far) = (distance(one.key, one.value), distance(other.key, other.value))
             return near != far ? near < far : one.key.lexicographicallyPrecedes(other.key)
         }.map(\.key)
         var (kept, bytes) = (0, 0)

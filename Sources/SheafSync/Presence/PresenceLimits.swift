@@ -16,6 +16,16 @@ package enum PresenceLimits {
     package static let systemLength = 64
     /// Maximum length of an unacknowledged message to one neighbor, in bytes.
     package static let messageLength = 64 << 10
+    /// Maximum length of the records in one broadcast to other hubs; the rest has 128 bytes at most.
+    static let broadcastLength = messageLength - 128
+    /// Minimum interval between two broadcasts, on average.
+    static let broadcastInterval: UInt64 = 1_000_000_000
+    /// Interval after which a hub broadcasts all records again, since broadcasts may be lost.
+    static let repetitionInterval: UInt64 = 10_000_000_000
+    /// Maximum number of other hubs that a hub lists as neighbors.
+    package static let hubs = 256
+    /// Maximum number of records of clients of other hubs that a hub sends to a connected peer.
+    package static let distantPeers = 256
     /// Minimum interval between two acknowledgments to one neighbor.
     package static let acknowledgmentInterval: UInt64 = 100_000_000
     /// Retention of the record of an unreachable peer.

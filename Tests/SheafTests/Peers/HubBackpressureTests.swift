@@ -30,7 +30,7 @@ import Testing
             let text = (0..<8_000).map { _ in String(random.next(), radix: 36) }.joined()
             try scene.execute(
                 number, "INSERT INTO cars DOCUMENTS (:car)",
-                ["car": ["_id": .string("car \(id)"), "text": .string(text)]])
+                ["car": ["_id": .string("car \(id)"), "text": .string(text)] as Value])
             try scene.run()
         }
     }
