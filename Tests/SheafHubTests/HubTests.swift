@@ -50,6 +50,25 @@ import Testing
         try await slow.close()
     }
 
+    @Test func `presence shows a client the other hub and its clients`() async throws {
+        let scene = HubScene()
+        let hubs = try await scene.hubs(2)
+        let (ann, ben) = (try await scene.client(of: hubs[0]), try await scene.client(of: hubs[1]))
+        let (first, second) = (hubs[0].peer.key, hubs[1].peer.key)
+        try await until("a client sees all peers") {
+            let graph = ann.presence.graph
+            return graph[first]?.distance == 1 && graph[second]?.distance == 2
+                && graph[ben.key]?.distance == 3
+        }
+        try await ben.close()
+        try await until("the other client is gone") { ann.presence.graph[ben.key] == nil }
+        #expect(hubs[0].status.counts["fault_malformed_broadcast"] == nil)
+        #expect(hubs[0].status.heldMilliseconds == nil && hubs[0].status.unsafeBytes == 0)
+        #expect(hubs[0].status.data["heldMilliseconds"] == .null)
+        try await ann.close()
+        for hub in hubs { try await hub.close() }
+    }
+
     @Test func `a hub that is opened again has the documents that others wrote`() async throws {
         let scene = HubScene()
         let (key, path) = (PeerKey.random(), scene.path("hub"))
