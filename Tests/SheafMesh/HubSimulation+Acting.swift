@@ -257,6 +257,13 @@ extension HubSimulation {
                 throw Violation(description: "\(document.id) was acknowledged and is lost")
             }
         }
+        for peer in peers {
+            let reached = Set(peer.replicator.reachablePeers.map(\.key))
+            guard reached == Set(peers.map(\.key)) else {
+                throw Violation(
+                    description: "peer \(peer.number) reaches \(reached.count) of \(peers.count)")
+            }
+        }
         for client in clients {
             guard let hub = wires[client]?.hub else {
                 throw Violation(description: "client \(client) has no hub")

@@ -30,8 +30,8 @@ struct HeldClients {
         }
     }
 
-    /// Removes the documents of commits that are safe in the log, and begins or ends to hold clients;
-    /// returns whether it did.
+    /// Removes the documents of commits that are safe in the log, and begins or ends to hold
+    /// clients; returns whether it did.
     ///
     /// Clients are held until half of the limit is left, so that they do not continue for moments.
     mutating func update(hubDurable: CommitID, at now: UInt64) -> Bool {

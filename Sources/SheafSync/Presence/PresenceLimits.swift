@@ -16,7 +16,8 @@ package enum PresenceLimits {
     package static let systemLength = 64
     /// Maximum length of an unacknowledged message to one neighbor, in bytes.
     package static let messageLength = 64 << 10
-    /// Maximum length of the records in one broadcast to other hubs; the rest has 128 bytes at most.
+    /// Maximum length of the records in one broadcast to other hubs; its other fields are shorter
+    /// than the difference.
     static let broadcastLength = messageLength - 128
     /// Minimum interval between two broadcasts, on average.
     static let broadcastInterval: UInt64 = 1_000_000_000

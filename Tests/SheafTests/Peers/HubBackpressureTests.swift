@@ -7,7 +7,7 @@ import Testing
 /// Clients of a hub whose engine stores nothing for a time.
 @Suite struct HubBackpressureTests {
     private static let limit = 256 << 10
-    /// The credit with which a client begins, and what its documents are longer than their segments.
+    /// The credit with which a client begins, and more, since documents are longer than segments.
     private static let credit = 5 << 20
 
     /// Returns hubs from 0 on, and one client more.
