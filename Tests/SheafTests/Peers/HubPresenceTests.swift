@@ -90,8 +90,7 @@ import Testing
     {
         let log = LogDouble(seed: 1)
         let scene = try DocumentScene.hubs(log, 2)
-        // All records were repeated a second ago, and will be again in nine.
-        try scene.run(seconds: 9)
+        try scene.run(seconds: 5)
         log.disconnect(1)
         let clock = scene.nodes[1].clock
         clock.setWall(milliseconds: clock.clock.wallMilliseconds() - 100_000)
@@ -100,6 +99,19 @@ import Testing
         try scene.connect(1, 3)
         try scene.run(seconds: 5)
         expectAgreement(scene, [0, 1, 2, 3])
+    }
+
+    @Test func `a hub that starts again knows the clients of others at once`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene.hubs(log, 2)
+        // All records were repeated a second ago, and will be again in nine.
+        try scene.run(seconds: 9)
+        log.disconnect(1)
+        // Its client does not return: it would send what it knows.
+        try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
+        try scene.joinLog(1)
+        try scene.run(seconds: 4)
+        expectAgreement(scene, [0, 1, 2])
     }
 
     @Test func `malformed broadcasts are counted and ignored`() throws {
