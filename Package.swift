@@ -191,8 +191,8 @@ let package = Package(
 
         // Floor 8: hubs, which serve a database together.
         .module(
-            "SheafHub", on: "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafHubLog",
-            "SheafInspector", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
+            "SheafHub", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
+            "SheafEngine", "SheafHubLog", "SheafInspector", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
             "SheafSync", "SheafSystem", "SheafTransport"),
 
         // Floor 9: the tool.

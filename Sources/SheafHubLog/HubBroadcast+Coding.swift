@@ -8,7 +8,6 @@ extension HubBroadcast {
         case presence = 2
         case need = 3
         case incident = 4
-        case fileWanted = 5
     }
 
     private static let signature: StaticString = "SHP1"
@@ -20,7 +19,6 @@ extension HubBroadcast {
         case .presence: .presence
         case .need: .need
         case .incident: .incident
-        case .fileWanted: .fileWanted
         }
     }
 
@@ -49,7 +47,6 @@ extension HubBroadcast {
             writer.write(incident.entry)
             writer.write(incident.digest)
             writer.write(incident.otherDigest)
-        case .fileWanted(let id): writer.write(id)
         }
         writer.writeHash(seed: log.low)
         return writer.bytes
@@ -79,8 +76,6 @@ extension HubBroadcast {
             contents = .presence(try PresenceMessage(decoding: records))
         case .need: contents = try reader.readNeed()
         case .incident: contents = try reader.readIncident()
-        case .fileWanted:
-            contents = .fileWanted(Array(try reader.readBytes(SyncLimits.attachmentIDLength)))
         }
         try reader.checkEnd()
     }

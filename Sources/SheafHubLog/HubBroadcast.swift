@@ -50,8 +50,6 @@ package struct HubBroadcast: Equatable, Sendable {
         /// Messages of an author that a reader lacks; the ranges ascend.
         case need(shard: UInt16, HubAuthor, [ClosedRange<UInt64>])
         case incident(ShardIncident, shard: UInt16)
-        /// The id of a file that the hub seeks.
-        case fileWanted([UInt8])
     }
 
     package let log: HubLogID

@@ -1,4 +1,5 @@
 package import SheafBytes
+package import SheafDocument
 
 /// The names of the objects beside a hub log (`format-spec/hub.md`, *Objects*).
 package enum HubObjectName {
@@ -7,12 +8,34 @@ package enum HubObjectName {
     package static let snapshots = "snapshot/"
     package static let parts = "part/"
     package static let ends = "end/"
+    package static let files = "file/"
 
     /// Returns the name of a manifest, by the hash of its bytes.
     package static func snapshot(_ hash: XXH3.Hash128) -> String { snapshots + digits(hash) }
 
     /// Returns the name of a part, by the hash of its bytes.
     package static func part(_ hash: XXH3.Hash128) -> String { parts + digits(hash) }
+
+    /// Returns the name of the head of an attachment, by its id.
+    package static func file(_ id: AttachmentID) -> String { files + id.description }
+
+    /// Returns the name of some chunks of an attachment.
+    package static func file(_ id: AttachmentID, part: Int) -> String { "\(file(id))/\(part)" }
+
+    /// Returns the attachment in the name of its head, or of its chunks with a number; nil for
+    /// another name.
+    package static func file(named name: String) -> (id: AttachmentID, part: Int?)? {
+        guard name.hasPrefix(files) else { return nil }
+        let fields = name.dropFirst(files.count).split(
+            separator: "/", omittingEmptySubsequences: false)
+        guard let first = fields.first, fields.count <= 2, let id = AttachmentID(String(first))
+        else { return nil }
+        guard fields.count == 2 else { return (id, nil) }
+        guard let part = Int(fields[1]), part >= 0, name == file(id, part: part) else {
+            return nil
+        }
+        return (id, part)
+    }
 
     /// Returns the hash in the name of a manifest; nil for another name.
     package static func snapshot(named name: String) -> XXH3.Hash128? {

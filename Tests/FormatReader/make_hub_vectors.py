@@ -324,22 +324,21 @@ def broadcasts(output):
             ("need", "two ranges of messages are missing", broadcast(3, need()),
              [f"shard = {SHARD}", "ranges = 2", "first = 3", "last = 5"]),
             ("incident", "a fork", broadcast(4, incident()),
-             [f"shard = {SHARD}", "incident = 1", "entry = 12", "digest = 34", "other = 35"]),
-            ("wanted", "a file is wanted", broadcast(5, bytes(range(32))), [])]:
+             [f"shard = {SHARD}", "incident = 1", "entry = 12", "digest = 34", "other = 35"])]:
         output.begin(f"broadcast-{name}", comment)
         output.bytes(f"broadcast-{name}.broadcast", data)
         output.lines += [f"broadcast-{name}.{line}" for line in lines]
-    whole = broadcast(5, bytes(range(32)))
+    whole = broadcast(4, incident())
     many = b"".join(struct.pack("<HQQQ", number, 1, 1, 1) for number in range(256))
     wrong = [
-        ("signature", "another first field", broadcast(5, bytes(32), signature=b"SHP2")),
-        ("version", "an unknown version", broadcast(5, bytes(32), version=2)),
-        ("kind", "an unknown kind", broadcast(6, bytes(32))),
-        ("log", "another log with the same seed", broadcast(5, bytes(32), log=LOG[:8] + bytes(8))),
-        ("author", "no author", broadcast(5, bytes(32), author=(0, 1))),
+        ("signature", "another first field", broadcast(4, incident(), signature=b"SHP2")),
+        ("version", "an unknown version", broadcast(4, incident(), version=2)),
+        ("kind", "an unknown kind", broadcast(5, incident())),
+        ("log", "another log with the same seed", broadcast(4, incident(), log=LOG[:8] + bytes(8))),
+        ("author", "no author", broadcast(4, incident(), author=(0, 1))),
         ("hash", "a changed byte", whole[:60] + b"\xff" + whole[61:]),
-        ("end", "a truncated id", broadcast(5, bytes(31))),
-        ("more", "a byte after the last field", broadcast(5, bytes(33))),
+        ("end", "a truncated digest", broadcast(4, incident()[:-1])),
+        ("more", "a byte after the last field", broadcast(4, incident() + b"\0")),
         ("short", "fewer bytes than the hash has", b"SHP1"),
         ("long", "a broadcast that is too long", broadcast(2, bytes(65_536))),
         ("flags", "unknown flags", broadcast(1, beat(flags=4))),

@@ -124,7 +124,6 @@ struct HubObjectVectorTests {
                         ("entry", incident.entry), ("digest", incident.digest),
                         ("other", incident.otherDigest),
                     ])
-            case .fileWanted(let id): #expect(id == Array(0..<32))
             }
         }
         #expect(kinds.count == 5)

@@ -21,10 +21,11 @@ extension DocumentSnapshot {
 
     /// Calls `body` with each document that references any of `wanted`, until it returns false.
     ///
+    /// Without `wanted`, it calls `body` with each document that references attachments.
     /// With `inPlainObjects`, objects that look like tokens count too: older versions wrote such
     /// objects.
     package func forEachReferencing(
-        _ wanted: Set<AttachmentID>, inPlainObjects: Bool = false,
+        _ wanted: Set<AttachmentID>?, inPlainObjects: Bool = false,
         _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) throws(EngineError) -> Bool
     ) throws(EngineError) {
         let keys = StoreKey.documents
@@ -34,8 +35,8 @@ extension DocumentSnapshot {
             else { return true }
             let key = Array(key)
             guard let document = try document(key) else { return true }
-            let named = try attachments(referencedBy: document, key, inPlainObjects).intersection(
-                wanted)
+            let all = try attachments(referencedBy: document, key, inPlainObjects)
+            let named = wanted.map { all.intersection($0) } ?? all
             return named.isEmpty ? true : try body(key, document, named)
         }
     }
@@ -61,8 +62,10 @@ extension DocumentSnapshot {
         return false
     }
 
-    private func mayReferenceAttachments(
-        _ bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
+    /// Whether the payload of an operation on a document has tokens.
+    package func mayReferenceAttachments(
+        _ bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer,
+        _ inPlainObjects: Bool = false
     ) throws(EngineError) -> Bool {
         if inPlainObjects, AttachmentTexts.isAny(in: bytes) { return true }
         do throws(Malformed) {

@@ -93,7 +93,7 @@ package struct UnprovenTokens: Sendable {
         StoreKey.unprovenToken(attachment: attachment, document: hash).bytes
     }
 
-    static func hash(ofDocument key: [UInt8]) -> [UInt8] {
+    package static func hash(ofDocument key: [UInt8]) -> [UInt8] {
         key.span.withUnsafeBytes { SHA256.hash($0) }
     }
 }

@@ -32,6 +32,12 @@ package struct HubSettings: Sendable {
     package var unverifiedMilliseconds: UInt64 = 24 * 3_600_000
     /// Interval at which such objects are looked for.
     package var cleaningMilliseconds: UInt64 = 3_600_000
+    /// Interval at which files are looked for that clients seek, or have sent.
+    package var fileStepMilliseconds: UInt64 = 250
+    /// Time after which a file is sought that another hub has not put into the object store.
+    package var fileSearchMilliseconds: UInt64 = 10_000
+    /// Number of bytes of files that are put, or read, in a second.
+    package var fileBytesPerSecond = 32 << 20
     /// Time after the last step of a replacement at which another hub may take over.
     package var takeoverMilliseconds: UInt64 = 60_000
     /// Time after which a log with an incident is replaced.
@@ -43,6 +49,9 @@ package struct HubSettings: Sendable {
     package var partLength = HubLimits.partLength
     /// Length of the documents that are loaded in one commit.
     package var commitLength = 16 << 20
+
+    /// Number of chunks of a part of a file, which all hubs use.
+    package var fileChunks = 64
 
     package init() {}
 

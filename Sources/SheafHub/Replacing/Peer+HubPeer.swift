@@ -1,4 +1,5 @@
 package import Sheaf
+package import SheafAttachments
 package import SheafEngine
 package import SheafReplication
 package import SheafStatements
@@ -8,6 +9,7 @@ import SheafSystem
 
 extension Peer: HubPeer {
     package var queries: QueryEngine { store.queries }
+    package var attachments: AttachmentStore { store.attachments }
 
     package func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (Replicator) -> Answer

@@ -6,8 +6,8 @@ import SheafStatements
 import SheafSystem
 import Synchronization
 
-/// The threads of a hub: one samples the progress of the peer, one reads the configuration, and two
-/// maintain the log.
+/// The threads of a hub: one samples the progress of the peer, one reads the configuration, two
+/// maintain the log, and one moves files.
 ///
 /// The others may block while the engine does, and the first one shows it.
 final class HubThreads: Sendable {
@@ -34,6 +34,7 @@ final class HubThreads: Sendable {
     private let report: @Sendable (HubStatus) -> Void
     private let threads: Monitor<[Thread]>
     private let maintenance = Mutex<HubMaintenanceThread?>(nil)
+    private let files = Mutex<HubFilesThread?>(nil)
     private let settings: HubSettings
 
     init(
@@ -66,6 +67,8 @@ final class HubThreads: Sendable {
                 peer, file, key: peer.key.bytes, settings
             ) { [self] in record($1, of: $0) }
             maintenance.withLock { $0 = maintaining }
+            let moving = try HubFilesThread(peer, relay, settings) { [self] in record($0, $1) }
+            files.withLock { $0 = moving }
         } catch {
             stop()
             throw HubError("the system has no thread for the hub (error \(error.code))")
@@ -96,6 +99,11 @@ final class HubThreads: Sendable {
     /// Ends the threads, and waits for them.
     func stop() {
         stopMaintenance()
+        let moving = files.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        moving?.stop()
         state.withLock { $0.isStopping = true }
         state.broadcast()
         let threads = threads.withLock { threads in
@@ -153,6 +161,11 @@ final class HubThreads: Sendable {
         _ change: (inout MaintenanceCounts) -> Result
     ) -> Result {
         state.withLock { change(&$0.sample.maintenance) }
+    }
+
+    /// Changes what the status shows of files.
+    func updateFiles(unstoredCount: Int, failure: String?) {
+        state.withLock { $0.sample.files = (unstoredCount, failure) }
     }
 
     /// Records the beats of the hubs of a log from now on.

@@ -1,3 +1,4 @@
+package import SheafAttachments
 import SheafEngine
 package import SheafReplication
 package import SheafStatements
@@ -7,6 +8,7 @@ import SheafSystem
 /// A peer that is a hub, as the threads see it that maintain its log.
 package protocol HubPeer: SnapshotStore {
     var queries: QueryEngine { get }
+    var attachments: AttachmentStore { get }
 
     /// Blocks, and returns the answer of the replicator; throws after the peer has stopped.
     func ask<Answer: Sendable>(

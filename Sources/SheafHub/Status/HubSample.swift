@@ -15,6 +15,8 @@ struct HubSample: Sendable {
     var traffic = EngineTraffic()
     var hubs = OtherHubs()
     var maintenance = MaintenanceCounts()
+    /// Number of files that the engine may lack, and a failure that has not ended.
+    var files: (unstoredCount: Int, failure: String?) = (0, nil)
     /// Whether clients can connect.
     var isListening = false
     var isDraining = false

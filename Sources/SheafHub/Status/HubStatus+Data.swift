@@ -15,6 +15,8 @@ extension HubStatus {
             "unacknowledged": .integer(Int64(unacknowledgedCount)),
             "unsafeBytes": .integer(Int64(unsafeBytes)),
             "heldMilliseconds": heldMilliseconds.map { .integer(Int64(clamping: $0)) } ?? .null,
+            "unstoredFiles": .integer(Int64(unstoredFileCount)),
+            "fileFailure": fileFailure.map(Value.string) ?? .null,
             "shards": .array(shards.map { .object($0.data) }),
             "hubs": .array(hubs.map { .object($0.data) }),
             "counts": .object(countData),
@@ -43,6 +45,7 @@ extension HubStatus {
             ),
             ("hub_unstored_bytes", .integer(shards.reduce(0) { $0 + Int64($1.unstoredBytes) })),
             ("hub_incidents", .integer(shards.reduce(0) { $0 + Int64($1.incidents.count) })),
+            ("hub_unstored_files", .integer(Int64(unstoredFileCount))),
             ("hub_live_hubs", .integer(Int64(hubs.count(where: \.isLive)))),
             ("hub_log_number", .integer(Int64(clamping: logNumber))),
         ]

@@ -32,6 +32,8 @@ extension HubStatus {
         hubs = sample.hubs.all.map { key, hub in
             OtherHub(hub, PeerKey(unchecked: key), isLive: live.contains(key), at: now)
         }
+        unstoredFileCount = sample.files.unstoredCount
+        fileFailure = sample.files.failure
         counts = Self.counts(sample)
     }
 

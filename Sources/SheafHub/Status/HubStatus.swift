@@ -72,6 +72,10 @@ public struct HubStatus: Hashable, Sendable {
     ///
     /// A client that is held sends no more documents, and everything else works.
     public let heldMilliseconds: UInt64?
+    /// Number of attachments that documents reference and that the engine may not have.
+    public let unstoredFileCount: Int
+    /// Why some attachment cannot be put there, or read from there; it is tried again.
+    public let fileFailure: String?
     /// The shards.
     public let shards: [Shard]
     /// The other hubs, by their keys.

@@ -1,12 +1,13 @@
 import SheafReplication
 
-/// The work of the maintenance of the log since the start of a hub.
+/// The work of the maintenance of the log, and of files, since the start of a hub.
 struct MaintenanceCounts: Sendable {
     /// Numbers that only grow, by name.
     private(set) var counts: [String: UInt64] = [
         "loaded_documents": 0, "written_snapshots": 0, "verified_snapshots": 0,
         "refused_snapshots": 0, "removed_objects": 0, "trims": 0, "replacements": 0,
-        "failed_maintenance": 0,
+        "failed_maintenance": 0, "stored_files": 0, "loaded_files": 0, "failed_files": 0,
+        "removed_files": 0,
     ]
     /// The failure of the last step that followed the configuration; nil if it succeeded.
     private(set) var failure: SnapshotFailure?

@@ -11,7 +11,7 @@ extension AttachmentTransfer {
     /// Starts to fetch an attachment for this peer.
     package mutating func fetch(_ id: AttachmentID) {
         recordWantedHere(id)
-        requestAttachment(id, isOwn: true)
+        requestAttachment(id, for: .own)
     }
 
     /// Stops fetching an attachment for this peer; received chunks are kept for a later fetch.
@@ -21,14 +21,42 @@ extension AttachmentTransfer {
         review(id)
     }
 
-    private mutating func requestAttachment(_ id: AttachmentID, isOwn: Bool) {
+    /// The attachments that this peer or others fetch, in the order of their requests.
+    var fetched: [AttachmentID] { order.filter { wanted[$0]?.isOwn == true || isRelayed($0) } }
+
+    /// Fetches attachments to keep them beside the hub log, and no others for that.
+    mutating func seekForHub(_ ids: Set<AttachmentID>) {
+        for id in order where wanted[id]?.isForHub == true && !ids.contains(id) {
+            wanted[id]?.isForHub = false
+            review(id)
+        }
+        for id in ids.sorted(by: { $0.description < $1.description })
+        where wanted[id]?.isForHub != true {
+            recordWantedHere(id)
+            requestAttachment(id, for: .hub)
+        }
+    }
+
+    /// Requests the proofs of attachments that may be stored here.
+    mutating func requestProofs(of ids: Set<AttachmentID>) {
+        for id in ids { recordWantedHere(id) }
+    }
+
+    /// The receiver of an attachment that is fetched.
+    private enum Fetcher { case own, hub, others }
+
+    private mutating func requestAttachment(_ id: AttachmentID, for fetcher: Fetcher) {
         guard let attachments else { return }
         if wanted[id] == nil {
-            guard isOwn || relayedCount < Self.maximumRelayed else { return }
+            guard fetcher != .others || relayedCount < Self.maximumRelayed else { return }
             wanted[id] = WantedAttachment()
             order.append(id)
         }
-        if isOwn { wanted[id]?.isOwn = true }
+        switch fetcher {
+        case .own: wanted[id]?.isOwn = true
+        case .hub: wanted[id]?.isForHub = true
+        case .others: break
+        }
         do throws(AttachmentError) {
             try begin(id, with: try attachments.beginFetch(id))
         } catch {
@@ -66,15 +94,20 @@ extension AttachmentTransfer {
 
     /// Starts or stops fetching an attachment for other peers, according to their requests.
     mutating func review(_ id: AttachmentID) {
-        let isRelayed = active.contains { number in
+        let isRelayed = isRelayed(id)
+        switch wanted[id] {
+        case nil where isRelayed: requestAttachment(id, for: .others)
+        case let file? where !file.isForThisPeer && !isRelayed: removeRequest(id)
+        default: sendHopLimit(id)
+        }
+    }
+
+    /// Whether another peer requests an attachment that it may read.
+    private func isRelayed(_ id: AttachmentID) -> Bool {
+        active.contains { number in
             // A request with one hop left is not forwarded.
             guard let request = self[number].sought[id] else { return false }
             return request.mayRead && request.hops > 1
-        }
-        switch wanted[id] {
-        case nil where isRelayed: requestAttachment(id, isOwn: false)
-        case let file? where !file.isOwn && !isRelayed: removeRequest(id)
-        default: sendHopLimit(id)
         }
     }
 
@@ -146,7 +179,7 @@ extension AttachmentTransfer {
             checkSoon(number)
             return 0
         }
-        guard !file.isOwn else { return SyncLimits.hops }
+        guard !file.isForThisPeer else { return SyncLimits.hops }
         let others = active.compactMap { other -> Int? in
             guard other != number, let request = self[other].sought[id], request.mayRead else {
                 return nil

@@ -41,6 +41,10 @@ package struct AttachmentTransfer {
         }
 
         var isOwn = false
+        /// Whether a hub fetches it for the objects beside its log, which is no fetch of this peer:
+        /// quotas apply.
+        var isForHub = false
+        var isForThisPeer: Bool { isOwn || isForHub }
         var phase = Phase.seeking
         /// The first chunk that was not requested yet.
         var next = 0
@@ -85,7 +89,7 @@ package struct AttachmentTransfer {
     var isCheckingProofs: Bool { active.contains { self[$0].isCheckingProofs } }
 
     /// Number of attachments that are fetched only for other peers.
-    var relayedCount: Int { wanted.values.count { !$0.isOwn } }
+    var relayedCount: Int { wanted.values.count { !$0.isForThisPeer } }
 
     /// Maximum number of attachments fetched for other peers at a time.
     static let maximumRelayed = 64

@@ -54,6 +54,7 @@ extension HubFeed {
         // Commits wait until an error has ended: `shipped` and the backlog stay.
         readAgainAt = now + limits.retryNanoseconds
         while shards.allSatisfy({ $0.appender.hasRoom(limits) }) {
+            if backlog == nil { beginAgain(news.snapshot) }
             while backlog == nil, shipped < news.snapshot.log.commit { try begin(news) }
             guard var next = backlog else { break }
             try appendNext(&next, news.snapshot, queries, at: now)
@@ -68,6 +69,16 @@ extension HubFeed {
         guard backlog == nil, let commits = news.commits(after: shipped) else { return }
         let next = commits.first { !isReceived($0) }
         shipped = max(shipped, next.map { $0.number - 1 } ?? news.snapshot.log.commit)
+    }
+
+    /// Begins to append documents that no commit has changed.
+    private mutating func beginAgain(_ snapshot: DocumentSnapshot) {
+        let found = divided(Array(again), snapshot)
+        again = []
+        guard !found.isEmpty else { return }
+        backlog = Backlog(
+            base: shipped, commit: shipped, isAtomic: false, areMissing: true,
+            shards: found.map { ($0.shard, $0.documents[...]) })
     }
 
     private func isReceived(_ commit: News.Commit) -> Bool {
@@ -169,7 +180,7 @@ extension HubFeed {
         let messages =
             backlog.areMissing
             ? shards[Int(number)].appender.appendMissing(
-                payload, through: backlog.commit, addresses, part, progress, at: now)
+                payload, backlog.base, through: backlog.commit, addresses, part, progress, at: now)
             : shards[Int(number)].appender.append(payload, extent, addresses, progress, at: now)
         for message in messages { effects.append(.log(.append(message, to: log))) }
     }

@@ -27,7 +27,6 @@ extension HubFeed {
         case .incident(let incident, let shard):
             effects.append(.incident(incident, shard: shard, isOwn: false))
         case .presence(let message): effects.append(.presence(message))
-        case .fileWanted: break
         }
     }
 

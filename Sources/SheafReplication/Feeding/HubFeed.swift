@@ -64,6 +64,8 @@ struct HubFeed {
     var nextWritten = 0
     /// Documents to append as soon as there is room; nil if there are none.
     var backlog: Backlog?
+    /// The keys of documents to append again, although no commit has changed them.
+    var again: Set<[UInt8]> = []
     /// When documents that could not be read are read again; nil if there are none.
     var readAgainAt: UInt64?
     /// The version of the pauses that were last appended.

@@ -114,9 +114,9 @@ struct ShardAppender {
     }
 
     /// Creates the messages of a group with documents that the log lacks, which commits up to one
-    /// may have changed at any time.
+    /// may have changed at any time; the first of them, after `base`, wait until it is stored.
     mutating func appendMissing(
-        _ payload: [UInt8], through commit: CommitID,
+        _ payload: [UInt8], _ base: CommitID, through commit: CommitID,
         _ addresses: ClosedRange<DocumentAddress>?, _ listed: ArraySlice<HubFeed.Changed>,
         _ progress: ShardProgress, at now: UInt64
     ) -> [HubMessageChain.Encoded] {
@@ -124,7 +124,7 @@ struct ShardAppender {
             commits: 1...max(1, commit), addresses: addresses, listed: listed)
         let extent = HubMessage.Extent(base: 0, commit: 0)
         let messages = chain.messages(of: payload, extent, replaces: true, progress)
-        keep(messages, base: 0, [documents], replacing: nil, at: now)
+        keep(messages, base: base, [documents], replacing: nil, at: now)
         return messages
     }
 

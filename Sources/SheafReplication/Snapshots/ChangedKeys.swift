@@ -86,13 +86,15 @@ extension DocumentSnapshot {
         return found
     }
 
-    private func forEachCommit(
-        in commits: ClosedRange<CommitID>, _ body: ([LoggedOperation], CommitID) -> Void
+    func forEachCommit(
+        in commits: ClosedRange<CommitID>,
+        _ body: ([LoggedOperation], CommitID) throws(EngineError) -> Void
     ) throws(EngineError) {
         try log.forEachCommit(
             in: commits, isReversed: false, reading: { EngineError.storage($0) }
         ) { (commit) throws(EngineError) in
-            body(try onStorage { () throws(StorageError) in try commit.operations() }, commit.id)
+            try body(
+                try onStorage { () throws(StorageError) in try commit.operations() }, commit.id)
             return true
         }
     }

@@ -1,3 +1,4 @@
+package import SheafAttachments
 import SheafBytes
 package import SheafDocument
 package import SheafEngine
@@ -9,6 +10,8 @@ package enum SnapshotFailure: Error, Equatable, Sendable {
     case store(EngineError)
     /// The engine of the hub log refused a request, or did not respond.
     case log(HubLogError)
+    /// A stored attachment could not be read or written.
+    case file(AttachmentError)
     /// An object is not what its name, or the manifest, states.
     case damaged(object: String, reason: String)
     /// The shard has more documents than a manifest can list.
@@ -26,6 +29,7 @@ extension SnapshotFailure: CustomStringConvertible {
         switch self {
         case .store(let error): "\(error)"
         case .log(let error): "\(error)"
+        case .file(let error): "\(error)"
         case .damaged(let object, let reason): "\(object) is damaged: \(reason)"
         case .tooLarge(let parts):
             "the snapshot has \(parts) parts, more than the \(HubLimits.snapshotParts) allowed; "

@@ -58,9 +58,11 @@ extension Command {
             newest), hubDurableCommit, lagMilliseconds (since when they differ), clients,
             unacknowledged (batches), unsafeBytes (of documents of clients that are not
             hub-durable), heldMilliseconds (for how long clients may not send more documents,
-            because these are too many; or null), shards (with shard, read and stored (entries),
-            hasCaughtUp, unstoredMessages, unstoredBytes and incidents), hubs (the others, with
-            hub, isLive, isReady, isDraining, clients, formats, clockDifferenceMilliseconds and
+            because these are too many; or null), unstoredFiles (attachments that the engine may
+            not have), fileFailure (why one cannot be kept there, or null), shards (with shard,
+            read and stored (entries), hasCaughtUp, unstoredMessages, unstoredBytes and
+            incidents), hubs (the others, with hub, isLive, isReady, isDraining, clients, formats,
+            clockDifferenceMilliseconds and
             silentMilliseconds) and counts (since the start, by name).
             """,
         run: HubStatusCommand.run)

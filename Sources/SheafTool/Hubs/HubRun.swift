@@ -142,6 +142,11 @@ enum HubStatusCommand {
                 "clients are held for \(held) ms: \(number(answer, "unsafeBytes")) bytes of their "
                     + "documents are not hub-durable")
         }
+        if number(answer, "unstoredFiles") > 0 {
+            lines.append(
+                "\(number(answer, "unstoredFiles")) attachments may not be stored by the engine")
+        }
+        if let failure = try? answer.text("fileFailure") { lines.append("  \(failure)") }
         for shard in answer.objects("shards") {
             lines.append(
                 "shard \(number(shard, "shard")): read to entry \(number(shard, "read")), stored to "

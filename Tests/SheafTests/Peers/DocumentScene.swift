@@ -62,7 +62,8 @@ final class DocumentScene {
             let stop = evaluationStop
             makeReplicator = { store in
                 Replicator(
-                    store.queries, identity, limits: limits, maximumRepairs: maximumRepairs,
+                    store.queries, identity, attachments: store.attachments, limits: limits,
+                    maximumRepairs: maximumRepairs,
                     evaluationStop: stop, random: { source.next() })
             }
             store = try SceneStore(

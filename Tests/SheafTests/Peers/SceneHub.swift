@@ -1,3 +1,4 @@
+import SheafAttachments
 import SheafBytes
 import SheafDocument
 import SheafEngine
@@ -25,6 +26,7 @@ final class SceneHub: HubPeer {
 
     var node: DocumentScene.Node { scene.nodes[number] }
     var queries: QueryEngine { node.store.queries }
+    var attachments: AttachmentStore { node.store.attachments }
 
     func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (Replicator) -> Answer

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafDocument
 import SheafEngine
 import SheafMesh
@@ -24,6 +25,8 @@ final class SceneStore {
     let volume: SimulatedVolume
     let engine: StoreEngine
     let queries: QueryEngine
+    /// The attachments, in memory; a store that is opened again has none.
+    let attachments = AttachmentStore(in: MemoryVolume())
     private let log: SceneLog
 
     init(_ volume: SimulatedVolume, _ options: LogStoreOptions) throws {

@@ -1,0 +1,20 @@
+/// When something that has failed, or is not there, is tried again: after ever longer times.
+struct FilePace {
+    private let longest: UInt64
+    private(set) var next: UInt64
+    private var delay: UInt64
+
+    init(from first: UInt64, to longest: UInt64, startingAt next: UInt64) {
+        (delay, self.longest, self.next) = (first, longest, next)
+    }
+
+    func isDue(at now: UInt64) -> Bool {
+        // A clock that was set back must not postpone anything for longer.
+        now >= next || next - now > longest
+    }
+
+    mutating func postpone(at now: UInt64) {
+        next = now + delay
+        delay = min(delay * 2, longest)
+    }
+}

@@ -1,0 +1,40 @@
+import SheafEngine
+import SheafReplication
+import SheafStatements
+
+/// The files of a hub, as the status and the log of the store show them.
+extension HubThreads {
+    /// Records the result of a step.
+    func record(_ files: HubFiles, _ result: Result<[HubFiles.Event], SnapshotFailure>) {
+        switch result {
+        case .success(let events):
+            updateFiles(
+                unstoredCount: files.unstoredCount, failure: files.failure.map { "\($0)" })
+            for event in events { record(event) }
+        case .failure(let failure):
+            guard failure != .stopped else { return }
+            updateFiles(unstoredCount: files.unstoredCount, failure: "\(failure)")
+            updateMaintenance { $0.add("failed_files") }
+            storeLog?.write(.error, "attachments cannot be kept beside the hub log: \(failure)")
+        }
+    }
+
+    private func record(_ event: HubFiles.Event) {
+        switch event {
+        case .put(let id):
+            updateMaintenance { $0.add("stored_files") }
+            storeLog?.write(.debug, "an attachment was put beside the hub log", ["id": "\(id)"])
+        case .loaded(let id):
+            updateMaintenance { $0.add("loaded_files") }
+            storeLog?.write(.debug, "an attachment was read beside the hub log", ["id": "\(id)"])
+        case .removed(let id):
+            updateMaintenance { $0.add("removed_files") }
+            storeLog?.write(.info, "an unused attachment was removed", ["id": "\(id)"])
+        case .failed(let id, let failure):
+            updateMaintenance { $0.add("failed_files") }
+            storeLog?.write(
+                .error, "an attachment cannot be kept beside the hub log: \(failure)",
+                ["id": "\(id)"])
+        }
+    }
+}

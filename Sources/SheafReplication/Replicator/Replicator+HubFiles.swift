@@ -1,0 +1,37 @@
+package import SheafDocument
+
+/// The attachments of a hub, which keeps the files of all documents beside the hub log.
+extension Replicator {
+    /// The attachments that peers, or this one, fetch and that are not stored here, in the order of
+    /// their requests.
+    package var fetchedFiles: [AttachmentID] { transfer.fetched }
+
+    /// Seeks attachments at the connected peers, to keep them beside the hub log.
+    ///
+    /// It ends the search for those of an earlier call that are not in `ids`.
+    package func seekForHub(_ ids: Set<AttachmentID>) {
+        transfer.seekForHub(ids)
+        pump()
+    }
+
+    /// Requests the proofs of attachments whose tokens may be unproven.
+    package func requestProofs(of ids: Set<AttachmentID>) {
+        transfer.requestProofs(of: ids)
+        pump()
+    }
+
+    /// Offers attachments that another thread has stored to the peers that request them.
+    package func completeStoredFiles() {
+        transfer.completeStored()
+        pump()
+    }
+
+    /// Appends documents to the hub log again whose tokens were proven.
+    ///
+    /// A proof changes no document, so it is in no group.
+    package func appendAgain(_ keys: Set<[UInt8]>) {
+        feed?.again.formUnion(keys)
+        feedPublished()
+        pump()
+    }
+}
