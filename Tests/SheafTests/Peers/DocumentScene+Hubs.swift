@@ -8,12 +8,15 @@ extension DocumentScene {
     static let logID = HubLogID(low: 7, high: 8)
 
     /// Returns hubs from 0 on, and as many clients after them, the first one that of the first hub.
-    static func hubs(_ log: LogDouble, _ count: Int) throws -> DocumentScene {
-        let scene = try DocumentScene(2 * count)
+    static func hubs(
+        _ log: LogDouble, _ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits(),
+        connectsClients: Bool = true
+    ) throws -> DocumentScene {
+        let scene = try DocumentScene(2 * count, limits)
         for number in 0..<2 * count { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.share(log, among: Array(0..<count))
         try scene.run()
-        for hub in 0..<count { try scene.connect(hub, count + hub) }
+        if connectsClients { for hub in 0..<count { try scene.connect(hub, count + hub) } }
         // Hubs find each other.
         try scene.run(seconds: 3)
         return scene
