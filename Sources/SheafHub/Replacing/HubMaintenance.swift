@@ -249,7 +249,7 @@ extension SnapshotFailure {
     /// Whether another hub may succeed in what this one cannot do.
     fileprivate var isOfHub: Bool {
         switch self {
-        case .store, .tooLarge, .clock: true
+        case .store, .file, .tooLarge, .clock: true
         case .log, .damaged, .configuration, .stopped: false
         }
     }
