@@ -126,7 +126,7 @@ struct HubObjectVectorTests {
                     ])
             }
         }
-        #expect(kinds.count == 5)
+        #expect(kinds.count == 4)
         try vectors.forEach("refusedBroadcast") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try broadcast(bytes) }
         }
