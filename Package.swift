@@ -192,8 +192,8 @@ let package = Package(
         // Floor 8: hubs, which serve a database together.
         .module(
             "SheafHub", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
-            "SheafEngine", "SheafHubLog", "SheafInspector", "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore",
-            "SheafSync", "SheafSystem", "SheafTransport"),
+            "SheafEngine", "SheafHubLog", "SheafInspector", "SheafReplication", "SheafStatements",
+            "SheafStorage", "SheafStore", "SheafSync", "SheafSystem", "SheafTransport"),
 
         // Floor 9: the tool.
         .executableTarget(

@@ -62,7 +62,8 @@ package struct ConfigurationFile: Sendable {
                 throw HubError(
                     "the engine has a log of this database (\(logs[0].text)), and no configuration "
                         + "of its hubs; restore the object "
-                        + "'\(HubObjectName.configuration)' of the engine from a backup, or remove the log: hubs then create a new one from their stores")
+                        + "'\(HubObjectName.configuration)' of the engine from a backup, or remove "
+                        + "the log: hubs then create a new one from their stores")
             }
             let map: ShardMap
             do { map = try ShardMap(shardCount: shardCount ?? 1) } catch {
