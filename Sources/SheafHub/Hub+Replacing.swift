@@ -21,10 +21,11 @@ extension Hub {
             Result {
                 guard try threads.replaceLog(isForced: isForced) else {
                     throw HubError(
-                        "another hub replaces the log; the status of the hub shows when it has")
+                        "another hub is replacing the log; try again once 'sheaf hub status' does "
+                            + "not report it any more, or use --force")
                 }
                 guard let (configuration, _) = try file.load() else {
-                    throw HubError("the engine has lost the configuration of the hubs")
+                    throw HubError.lostConfiguration
                 }
                 threads.record(configuration)
                 return configuration.number

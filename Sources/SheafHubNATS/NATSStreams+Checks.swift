@@ -28,7 +28,9 @@
                 do throws(HubLogError) { try check(name, isShard: true) } catch
                     where error.isMissing
                 {
-                    throw .missing("stream \(name), in which the messages of a shard were")
+                    throw .missing(
+                        "stream \(name), in which the messages of a shard were; restore it from a "
+                            + "backup, or run 'sheaf hub replace --force'")
                 }
             }
             for name in [names.bucketStream, names.objects] {

@@ -96,8 +96,7 @@ package struct ConfigurationFile: Sendable {
     ) throws -> HubConfiguration {
         for _ in 0..<Self.attempts {
             guard let (found, revision) = try load() else {
-                throw HubError(
-                    "the engine has no configuration of hubs; start a hub, which creates it")
+                throw HubError.lostConfiguration
             }
             guard let new = try change(found) else { return found }
             // After an ambiguous outcome, the next attempt finds the configuration that exists.

@@ -105,7 +105,8 @@ package struct LogReplacement {
     /// Removes a new log that the configuration does not name, and cannot name later.
     private func leave(_ new: HubLogID) -> Outcome {
         do throws(HubLogError) { try log.remove(new) } catch {
-            peer.queries.log?.write(.warning, "a log of no use cannot be removed: \(error)")
+            peer.queries.log?.write(
+                .warning, "the unfinished log \(new.text) cannot be removed: \(error)")
         }
         return .left
     }

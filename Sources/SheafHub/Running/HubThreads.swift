@@ -251,7 +251,7 @@ final class HubThreads: Sendable {
         do {
             let found = try file.load()
             if let (configuration, _) = found { record(configuration) }
-            let failure = found == nil ? "the engine has lost it" : nil
+            let failure = found == nil ? HubError.lostConfiguration.message : nil
             state.withLock { $0.sample.configurationFailure = failure }
         } catch {
             let failure = "\(error)"

@@ -165,7 +165,10 @@
                 let row = try statements.request(
                     PostgreSQLSchema.shards, [.bytes(log.littleEndianBytes), database])
                 guard try row.requestedNumber(0, 0) == UInt64(shardCount) else {
-                    throw .error(.missing("log with \(shardCount) shards in sheaf.shard"))
+                    throw .error(
+                        .missing(
+                            "log with \(shardCount) shards in sheaf.shard; restore it from a "
+                                + "backup, or run 'sheaf hub replace --force'"))
                 }
             }
         }

@@ -1,6 +1,6 @@
 import SheafStorage
 
-/// The documents of clients that are not safe in the hub log, and whether the clients are held:
+/// The documents of clients that are not hub-durable, and whether the clients are held:
 /// beyond a limit, none of them gets credit for more.
 struct HeldClients {
     /// Written batches.
@@ -30,7 +30,7 @@ struct HeldClients {
         }
     }
 
-    /// Removes the documents of commits that are safe in the log, and begins or ends to hold
+    /// Removes the documents of commits that are hub-durable, and begins or ends to hold
     /// clients; returns whether it did.
     ///
     /// Clients are held until half of the limit is left, so that they do not continue for moments.

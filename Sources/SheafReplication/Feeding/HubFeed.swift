@@ -145,7 +145,7 @@ struct HubFeed {
         try event(&self)
     }
 
-    /// The local commit up to which all commits are safe in the log.
+    /// The local commit up to which all commits are hub-durable.
     func hubDurable(at now: UInt64) -> CommitID {
         rounds.first { !isSafe($0, at: now) }?.base ?? backlog?.base ?? shipped
     }
@@ -247,7 +247,7 @@ package struct HubFeedLimits: Sendable {
     /// Number of changes of commits that become one group, if the documents of several of them
     /// need not be in one.
     package var mergedChanges = 4_096
-    /// Number of bytes of documents of clients that are not safe in the log; beyond it, clients get
+    /// Number of bytes of documents of clients that are not hub-durable; beyond it, clients get
     /// no credit.
     package var unsafeBytes = 64 << 20
     /// Expanded length of a group; documents beyond it are in other groups.

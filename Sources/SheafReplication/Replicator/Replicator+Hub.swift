@@ -10,7 +10,7 @@ import SheafSystem
 extension Replicator {
     /// Begins to share the documents of the store with the hubs of a log.
     ///
-    /// If it throws, no batch of a client is acknowledged, because none is safe in the log.
+    /// If it throws, no batch of a client is acknowledged, because none is hub-durable.
     package func share(_ configuration: HubFeedConfiguration, at now: UInt64) throws(EngineError) {
         self.now = now
         isHub = true
@@ -58,7 +58,7 @@ extension Replicator {
     /// a log.
     package var hasCaughtUpWithHubs: Bool { feed?.hasCaughtUp ?? !isHub }
 
-    /// The local commit up to which all commits are safe in the log; `.max` without one.
+    /// The local commit up to which all commits are hub-durable; `.max` without one.
     package var hubDurable: CommitID {
         feed?.hubDurable(at: now) ?? (isHub ? lastHubDurable : .max)
     }
@@ -118,7 +118,7 @@ extension Replicator {
         holdClients()
     }
 
-    /// Withholds credit from all clients while too many of their documents are not safe in the log.
+    /// Withholds credit from all clients while too many of their documents are not hub-durable.
     ///
     /// Nothing else is withheld, and the log does not wait for clients: so all that they have sent
     /// is stored and acknowledged once the engine has caught up.
@@ -132,7 +132,7 @@ extension Replicator {
         queries.log?.write(
             isHeld ? .warning : .info,
             isHeld
-                ? "clients are held: too many of their documents are not safe in the hub log"
+                ? "clients are held: too many of their documents are not hub-durable"
                 : "clients are not held any more",
             ["bytes": "\(heldClients.waitingLength)"])
         for connection in orderedConnections { connection.session.withholdCredit(isHeld) }

@@ -66,9 +66,9 @@ package final class Replicator {
     var feed: HubFeed?
     /// Whether this peer is a hub, so that batches wait for the hub log.
     var isHub = false
-    /// The commit up to which commits were safe in the log that was shared last.
+    /// The commit up to which commits were hub-durable in the log that was shared last.
     var lastHubDurable: CommitID = 0
-    /// The documents of clients that are not safe in the hub log.
+    /// The documents of clients that are not hub-durable.
     var heldClients = HeldClients()
     /// Number of jobs of hub logs that have no outcome yet.
     var feedJobCount = 0

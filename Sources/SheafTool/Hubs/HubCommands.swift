@@ -57,8 +57,8 @@ extension Command {
             write), formats (the lowest and highest version that this hub reads), commit (the
             newest), hubDurableCommit, lagMilliseconds (since when they differ), clients,
             unacknowledged (batches), unsafeBytes (of documents of clients that are not
-            hub-durable), heldMilliseconds (for how long clients may not send more documents,
-            because these are too many; or null), unstoredFiles (attachments that the engine may
+            hub-durable), heldMilliseconds (for how long clients have been held, or null),
+            unstoredFiles (attachments that the engine may
             not have), fileFailure (why one cannot be kept there, or null), shards (with shard,
             read and stored (entries), hasCaughtUp, unstoredMessages, unstoredBytes and
             incidents), hubs (the others, with hub, isLive, isReady, isDraining, clients, formats,

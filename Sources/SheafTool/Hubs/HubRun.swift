@@ -144,9 +144,9 @@ enum HubStatusCommand {
         }
         if number(answer, "unstoredFiles") > 0 {
             lines.append(
-                "\(number(answer, "unstoredFiles")) attachments may not be stored by the engine")
+                "\(number(answer, "unstoredFiles")) attachments are not known to be in the engine")
         }
-        if let failure = try? answer.text("fileFailure") { lines.append("  \(failure)") }
+        if let failure = try? answer.text("fileFailure") { lines.append("attachments: \(failure)") }
         for shard in answer.objects("shards") {
             lines.append(
                 "shard \(number(shard, "shard")): read to entry \(number(shard, "read")), stored to "

@@ -102,7 +102,7 @@ import Testing
         #expect(try age(1) ?? 0 > 9 * Self.hour)
     }
 
-    @Test func `clients do not return what a hub removes since it was deleted long ago`() throws {
+    @Test func `a client does not send back a document that its hub has evicted`() throws {
         let log = LogDouble(seed: 1)
         var (scene, hubs) = try scene(log)
         try insert(scene, 0, 0..<20)

@@ -57,7 +57,7 @@ import Testing
         #expect(try scene.configuration?.number == 2)
     }
 
-    @Test func `a hub whose store was none of the log does not finish its replacement`() throws {
+    @Test func `a hub whose store never followed the log does not finish its replacement`() throws {
         let log = LogDouble(seed: 1)
         var (scene, hubs) = try scene(log, 1)
         hubs[0].log.onReplacementStep = { (step) throws(SnapshotFailure) in
@@ -76,7 +76,7 @@ import Testing
         #expect(try scene.rows(1, "SELECT COUNT(*) AS n FROM cars") == ["{\"n\":5}"])
     }
 
-    @Test func `a hub that was started since takes over a minute later`() throws {
+    @Test func `a hub that was started during a replacement takes over 60 s later`() throws {
         let log = LogDouble(seed: 1)
         var (scene, hubs) = try scene(log)
         hubs[0].log.onReplacementStep = { (step) throws(SnapshotFailure) in

@@ -65,7 +65,7 @@ import Testing
         #expect(try hubs.objects.object(part(2), limit: 1_000) == file.chunk(4))
     }
 
-    @Test func `names of objects lead to their files`() {
+    @Test func `names of file objects are parsed, and others refused`() {
         let name = HubObjectName.file(file.id)
         #expect(HubObjectName.file(named: name)?.part == nil)
         for name in [name, name + "/0", name + "/17"] {

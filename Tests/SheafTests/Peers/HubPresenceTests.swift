@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: 1...10)
-    func `lost broadcasts are made up for`(_ seed: UInt64) throws {
+    func `lost broadcasts are repeated`(_ seed: UInt64) throws {
         let log = LogDouble(seed: seed)
         let scene = try DocumentScene.hubs(log, 3)
         log.faults.losesBroadcast = 250
