@@ -42,11 +42,25 @@ extension HubFiles {
             add(reference, at: now, butStored: listing.heads.subtracting(incomplete))
         }
         for id in incomplete { unstored[id]?.isIncomplete = true }
-        guard view.isChosen, view.isSettled, view.shards.allSatisfy(\.incidents.isEmpty) else {
+        guard mayRemove(view) else {
             unreferenced = [:]
             return []
         }
         return try clean(listing, named, snapshot, at: now)
+    }
+
+    /// Whether this hub removes files: one hub does, whose store has all documents that the log
+    /// had at the comparison before.
+    private mutating func mayRemove(_ view: HubView) -> Bool {
+        defer { readBefore = view.shards.map(\.progress.read) }
+        guard view.isSettled else { return false }
+        return view.shards.indices.allSatisfy { index in
+            let shard = view.shards[index]
+            let isStored =
+                !readBefore.indices.contains(index) || shard.progress.stored >= readBefore[index]
+            return view.isChosen(for: UInt16(index)) && shard.incidents.isEmpty
+                && !shard.lacksEntries && isStored
+        }
     }
 
     /// Whether the object store lacks parts of a file that is stored here.

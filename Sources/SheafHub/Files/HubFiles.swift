@@ -55,6 +55,8 @@ package struct HubFiles {
     private var nextCheck: UInt64 = 0
     /// Objects that no document references, and when they were found first.
     var unreferenced: [AttachmentID: UInt64] = [:]
+    /// The entries that were read at the last comparison, by shard.
+    var readBefore: [UInt64] = []
     /// Whether the last step has left something that can be done at once.
     package internal(set) var isBusy = false
 

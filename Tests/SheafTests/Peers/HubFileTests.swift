@@ -262,6 +262,21 @@ import Testing
         #expect(hubs.names == [HubObjectName.file(file.id), part(0), part(1), part(2)])
     }
 
+    @Test func `no file is removed while its hubs cannot read the log`() throws {
+        var hubs = try stored()
+        try hubs.scene.execute(2, "DELETE FROM cars WHERE _id = 'a'")
+        try hubs.run(seconds: 61)
+        let author = HubAuthor(site: Site(rawValue: 99), opening: 1)
+        var chain = HubMessageChain(log: DocumentScene.logID, shard: 0, author: author)
+        // The payload is no group.
+        let messages = chain.messages(of: [1, 9], HubMessage.Extent(base: 0, commit: 1), .start)
+        for message in messages { hubs.log.insert(message.bytes, into: 0) }
+        try hubs.run(seconds: 61)
+        try hubs.scene.advance(milliseconds: 8 * 24 * 3_600_000)
+        #expect(try hubs.run(seconds: 65) == [])
+        #expect(hubs.names.count == 4)
+    }
+
     @Test func `a file that is referenced again in time stays`() throws {
         var hubs = try stored()
         try hubs.scene.execute(2, "DELETE FROM cars WHERE _id = 'a'")
