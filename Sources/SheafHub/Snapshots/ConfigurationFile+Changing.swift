@@ -15,12 +15,12 @@ package enum ConfigurationChange: Sendable {
 extension ConfigurationFile {
     /// Returns the configuration; throws if there is none.
     package func existing() throws(SnapshotFailure) -> HubConfiguration {
-        try onFile {
-            guard let (configuration, _) = try load() else {
-                throw HubLogError.missing(HubObjectName.configuration)
-            }
-            return configuration
+        let found: (HubConfiguration, UInt64)?
+        do { found = try load() } catch { throw Self.failure(error) }
+        guard let (configuration, _) = found else {
+            throw .log(.missing(HubObjectName.configuration))
         }
+        return configuration
     }
 
     /// Changes the configuration by compare-and-swap; returns whether it has the change.
@@ -31,36 +31,36 @@ extension ConfigurationFile {
         _ decide: (inout HubConfiguration) throws(SnapshotFailure) -> ConfigurationChange
     ) throws(SnapshotFailure) -> Bool {
         var isMade = false
-        _ = try onFile {
-            try change { found in
+        do {
+            _ = try change { found in
                 var configuration = found
                 let decision = try decide(&configuration)
                 isMade = decision != .refuse
                 return decision == .store ? configuration : nil
             }
+        } catch {
+            throw Self.failure(error)
         }
         return isMade
     }
 
     /// Stores a configuration that the engine has lost; does nothing if it has one.
     package func restore(_ configuration: HubConfiguration) throws(SnapshotFailure) {
-        try onFile {
+        do {
             guard try load() == nil else { return }
             let outcome = try log.replace(
                 HubObjectName.configuration, with: configuration.bytes, at: nil)
             if case .ambiguous(let error) = outcome { throw error }
+        } catch {
+            throw Self.failure(error)
         }
     }
 
-    private func onFile<Result>(_ body: () throws -> Result) throws(SnapshotFailure) -> Result {
-        do {
-            return try body()
-        } catch let failure as SnapshotFailure {
-            throw failure
-        } catch let error as HubLogError {
-            throw .log(error)
-        } catch {
-            throw .configuration("\(error)")
+    private static func failure(_ error: any Error) -> SnapshotFailure {
+        switch error {
+        case let failure as SnapshotFailure: failure
+        case let error as HubLogError: .log(error)
+        default: .configuration("\(error)")
         }
     }
 }
