@@ -31,8 +31,6 @@ package protocol HubLog: HubObjects {
     ///
     /// `HubLogHost.reread` follows them, unless `unfollow` ends the delivery before.
     func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard)
-    /// Removes the entries before a number, if the engine is reachable.
-    func trim(_ shard: HubShard, before entry: UInt64)
     /// Sends bytes to all hubs, without a guarantee.
     func broadcast(_ bytes: [UInt8])
 
@@ -44,6 +42,8 @@ package protocol HubLog: HubObjects {
     ///
     /// Throws if it lacks a shard, or if its storage can lose messages.
     func check(_ log: HubLogID, shardCount: Int) throws(HubLogError)
+    /// Blocks until the entries of a shard before a number are removed.
+    func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError)
     /// Blocks until a log and its entries are removed.
     func remove(_ log: HubLogID) throws(HubLogError)
 }

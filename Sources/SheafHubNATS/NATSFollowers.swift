@@ -25,7 +25,6 @@
             var rereads: [NATSReread] = []
             /// Entries to read again that wait for credit.
             var blocked: [HubShard: [NATSReread]] = [:]
-            var trims: [(shard: HubShard, entry: UInt64)] = []
             var isWanted = false
             var isStopped = false
         }
@@ -100,10 +99,6 @@
             }
         }
 
-        func trim(_ shard: HubShard, before entry: UInt64) {
-            wake { $0.trims.append((shard, entry)) }
-        }
-
         /// Replaces all consumers, since the brokers may have sent to the lost connection.
         func reconnected() {
             let now = now
@@ -169,7 +164,6 @@
             var ended: [UInt] = []
             var actions: [(shard: HubShard, action: NATSFollower.Action)] = []
             var reread: NATSReread?
-            var trims: [(shard: HubShard, entry: UInt64)] = []
         }
 
         private func run() {
@@ -188,7 +182,6 @@
                     guard !state.withLock({ $0.isStopped }) else { return }
                     if action == .subscribe { subscribe(shard) } else { check(shard) }
                 }
-                for (shard, entry) in work.trims { try? streams.trim(shard, before: entry) }
                 if let reread = work.reread { perform(reread) }
             }
         }
@@ -204,8 +197,6 @@
             let current = Set(state.followers.values.compactMap(\.subscription))
             work.ended = state.subscriptions.keys.filter { !current.contains($0) }
             if !state.rereads.isEmpty { work.reread = state.rereads.removeFirst() }
-            work.trims = state.trims
-            state.trims = []
             return work
         }
 

@@ -14,7 +14,6 @@
         package func unfollow(_ shard: HubShard) {}
         package func consumed(_ bytes: Int, of shard: HubShard) {}
         package func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {}
-        package func trim(_ shard: HubShard, before entry: UInt64) {}
         package func broadcast(_ bytes: [UInt8]) {}
         package func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) { throw error }
         package func get(
@@ -31,6 +30,9 @@
         package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) { throw error }
         package func logs() throws(HubLogError) -> [HubLogID] { throw error }
         package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) { throw error }
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+            throw error
+        }
         package func remove(_ log: HubLogID) throws(HubLogError) { throw error }
     }
 #endif

@@ -149,10 +149,6 @@
             parts?.followers.reread(entries, of: shard)
         }
 
-        package func trim(_ shard: HubShard, before entry: UInt64) {
-            parts?.followers.trim(shard, before: entry)
-        }
-
         package func broadcast(_ bytes: [UInt8]) {
             guard bytes.count <= HubLimits.broadcastLength else { return }
             parts?.publisher.broadcast(names.broadcasts, bytes)
@@ -202,6 +198,10 @@
 
         package func remove(_ log: HubLogID) throws(HubLogError) {
             try running().streams.remove(log)
+        }
+
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+            try running().streams.trim(shard, before: entry)
         }
     }
 

@@ -16,7 +16,6 @@
         package func unfollow(_ shard: HubShard) {}
         package func consumed(_ bytes: Int, of shard: HubShard) {}
         package func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {}
-        package func trim(_ shard: HubShard, before entry: UInt64) {}
         package func broadcast(_ bytes: [UInt8]) {}
         package func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) { throw Self.error }
         package func get(
@@ -35,6 +34,9 @@
         }
         package func logs() throws(HubLogError) -> [HubLogID] { throw Self.error }
         package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
+            throw Self.error
+        }
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
             throw Self.error
         }
         package func remove(_ log: HubLogID) throws(HubLogError) { throw Self.error }

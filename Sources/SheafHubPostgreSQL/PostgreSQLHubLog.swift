@@ -22,7 +22,7 @@
         package init(_ configuration: PostgreSQLConfiguration) {
             core = LogCore(configuration)
             follower = FollowWorker(core)
-            sender = SendWorker(core, follower)
+            sender = SendWorker(core)
             appender = AppendWorker(core, sender)
             pool = RequestPool(core)
             objects = ObjectTables(pool, database: configuration.database.littleEndianBytes)
@@ -92,10 +92,6 @@
             follower.reread(entries, of: shard)
         }
 
-        package func trim(_ shard: HubShard, before entry: UInt64) {
-            sender.trim(shard, before: entry)
-        }
-
         package func broadcast(_ bytes: [UInt8]) {
             sender.broadcast(bytes)
         }
@@ -140,6 +136,10 @@
 
         package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
             try objects.check(log, shardCount: shardCount)
+        }
+
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+            try objects.trim(shard, before: entry)
         }
 
         package func remove(_ log: HubLogID) throws(HubLogError) {

@@ -92,7 +92,9 @@ package final class HubLogRelay: HubLog, HubLogHost {
         engine.reread(entries, of: shard)
     }
 
-    package func trim(_ shard: HubShard, before entry: UInt64) { engine.trim(shard, before: entry) }
+    package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+        try engine.trim(shard, before: entry)
+    }
     package func broadcast(_ bytes: [UInt8]) { engine.broadcast(bytes) }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) {

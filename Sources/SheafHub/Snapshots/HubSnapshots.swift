@@ -311,7 +311,11 @@ package struct HubSnapshots {
             view.shards[Int(shard)].progress.stored > entry,
             view.others.allSatisfy({ $0.shards[shard].map { $0.stored > entry } ?? false })
         else { return false }
-        log.trim(HubShard(shard, of: view.log), before: entry + 1)
+        do throws(HubLogError) {
+            try log.trim(HubShard(shard, of: view.log), before: entry + 1)
+        } catch {
+            throw .log(error)
+        }
         trimmed[shard] = entry
         return true
     }

@@ -173,6 +173,19 @@
             }
         }
 
+        /// Removes the entries of a shard before a number.
+        func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+            try pool.run("removal of old entries") { statements throws(RequestError) in
+                let parameters: [PQParameter] = [
+                    .bytes(shard.log.littleEndianBytes), .small(Int(shard.number)),
+                    .number(entry), .number(UInt64(PostgreSQLLimits.trimmedEntries)),
+                ]
+                while try statements.request(PostgreSQLSchema.trim, parameters)
+                    .changedRowCount > 0
+                {}
+            }
+        }
+
         /// Removes a log, its counters first, so that nothing is appended meanwhile.
         func remove(_ log: HubLogID) throws(HubLogError) {
             try pool.run("removal of a log") { statements throws(RequestError) in

@@ -39,17 +39,6 @@
             signal.wake()
         }
 
-        /// Postpones rereads of a shard until `endTrim`.
-        func beginTrim(_ shard: HubShard) {
-            shards.withLock { $0.beginTrim(shard) }
-        }
-
-        /// Ends what a number of calls of `beginTrim` began.
-        func endTrim(_ shard: HubShard, count: Int) {
-            shards.withLock { $0.endTrim(shard, count: count) }
-            signal.wake()
-        }
-
         /// Opens the first connection; broadcasts that are sent from then on arrive.
         func open() throws(PQFailure) -> PQConnection {
             let connection = try PQConnection.open(core.configuration, signal)

@@ -49,13 +49,11 @@ struct FollowedShards: Sendable {
         var isBlocked = false
         /// Whether rereads wait for room.
         var mustConsume = false
-        /// Number of calls of `beginTrim` without their `endTrim`.
-        var trims = 0
         var rereads: [Reread] = []
         /// The last entry that was delivered in order, and its hash.
         var last: (number: UInt64, hash: UInt64)?
 
-        var canReread: Bool { !rereads.isEmpty && trims == 0 && !mustConsume }
+        var canReread: Bool { !rereads.isEmpty && !mustConsume }
         var hasWork: Bool { next != nil && isDue || canReread }
     }
 
@@ -103,12 +101,6 @@ struct FollowedShards: Sendable {
     mutating func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {
         change(shard) { $0.rereads.append(Reread(call: entries, rest: entries)) }
     }
-
-    /// Postpones rereads of a shard until `endTrim`.
-    mutating func beginTrim(_ shard: HubShard) { change(shard) { $0.trims += 1 } }
-
-    /// Ends what a number of calls of `beginTrim` began.
-    mutating func endTrim(_ shard: HubShard, count: Int) { shards[shard]?.trims -= count }
 
     private mutating func change(_ shard: HubShard, _ body: (inout Shard) -> Void) {
         if shards[shard] == nil {
