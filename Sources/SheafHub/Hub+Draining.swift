@@ -10,7 +10,8 @@ extension Hub {
     private static let stepNanoseconds: UInt64 = 20_000_000
 
     /// Prepares the hub for `close()`: accepts no more connections, acknowledges what it has
-    /// received, lets other hubs no longer wait for it, and ends its connections one by one.
+    /// received, puts the files that it has beside the log, lets other hubs no longer wait for it,
+    /// and ends its connections one by one.
     ///
     /// It takes at most the time of the options; connections that remain then are ended by
     /// `close()`.
@@ -25,6 +26,11 @@ extension Hub {
         peer.sync.stopAccepting()
         let end = deadline(seconds: options.drainSeconds)
         while let count = unacknowledged(), count > 0, pause(until: end) {}
+        // Other hubs have the documents then, but the engine may lack their files.
+        let progress = answer { $0.hubProgress }
+        if let progress, let progress, progress.hasCaughtUp {
+            while threads.mayHaveOnlyCopies(through: progress.commit), pause(until: end) {}
+        }
         closeConnections()
         let last = Clock.system.monotonicNanoseconds() + Self.lastNanoseconds
         while let isSafe = isSafe(), !isSafe, pause(until: last) {}

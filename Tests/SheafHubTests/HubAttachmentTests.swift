@@ -34,6 +34,33 @@ import Testing
         try await second.close()
     }
 
+    @Test func `a draining hub puts the files that it has beside the log`() async throws {
+        let scene = HubScene()
+        let first = try await scene.hub()
+        try await first.waitUntilReady()
+        let store = first.peer.store
+        var photos: [AttachmentToken] = []
+        for number in 0..<20 {
+            let data = [UInt8](repeating: UInt8(number), count: 10_000)
+            let photo = try await store.newAttachment(data: data)
+            try await store.execute(
+                "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)",
+                ["car": ["_id": .integer(Int64(number)), "photo": photo.token.value]])
+            photos.append(photo.token)
+        }
+        await first.drain()
+        try await first.close()
+        let second = try await scene.hub()
+        try await second.waitUntilReady()
+        let reader = try await scene.client(of: second)
+        for (number, photo) in photos.enumerated() {
+            let received = try await bytes(try reader.fetchAttachment(photo))
+            #expect(received == [UInt8](repeating: UInt8(number), count: 10_000))
+        }
+        try await reader.close()
+        try await second.close()
+    }
+
     private func bytes(_ fetch: AttachmentFetch) async throws -> [UInt8]? {
         for await event in fetch {
             switch event {

@@ -41,6 +41,17 @@ extension DocumentSnapshot {
         }
     }
 
+    /// Returns a document and the attachments among `wanted` that it references.
+    ///
+    /// Returns nil if it references none of them.
+    package func references(
+        in key: [UInt8], among wanted: Set<AttachmentID>
+    ) throws(EngineError) -> (StoredDocument, Set<AttachmentID>)? {
+        guard let document = try document(key) else { return nil }
+        let named = try attachments(referencedBy: document, key, false).intersection(wanted)
+        return named.isEmpty ? nil : (document, named)
+    }
+
     /// Whether any operation of a document has tokens; the operations are not joined for that.
     private func mayReferenceAttachments(
         at pointer: RecordPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool

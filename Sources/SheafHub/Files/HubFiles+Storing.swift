@@ -21,11 +21,13 @@ extension HubFiles {
         let due = unstored.filter { id, file in
             file.pace.isDue(at: now) || sought.contains(id) && isHere(id)
         }
-        // Short files are not stuck after long ones.
+        // Short files are not stuck after long ones, nor new ones after those that no peer has.
         let ids = due.sorted {
-            $0.value.part != $1.value.part
-                ? $0.value.part < $1.value.part
-                : $0.key.bytes.lexicographicallyPrecedes($1.key.bytes)
+            let (a, b) = ($0.value, $1.value)
+            guard (a.part, a.soughtAt) == (b.part, b.soughtAt) else {
+                return (a.part, a.soughtAt) < (b.part, b.soughtAt)
+            }
+            return $0.key.bytes.lexicographicallyPrecedes($1.key.bytes)
         }
         if ids.count > Self.maximumChecked { isBusy = true }
         for id in ids.prefix(Self.maximumChecked).map(\.key) {
@@ -70,7 +72,7 @@ extension HubFiles {
         return try put(id)
     }
 
-    private func isHere(_ id: AttachmentID) -> Bool { (try? peer.attachments.has(id)) ?? false }
+    func isHere(_ id: AttachmentID) -> Bool { (try? peer.attachments.has(id)) ?? false }
 
     private mutating func put(_ id: AttachmentID) throws(SnapshotFailure) -> Progress {
         let stored = try onFiles { () throws(AttachmentError) in try peer.attachments.file(id) }
@@ -108,7 +110,7 @@ extension HubFiles {
     /// Seeks a file for a while, unless too many are sought; those that arrive are sought on.
     private mutating func search(_ id: AttachmentID, at now: UInt64) {
         guard var file = unstored[id] else { return }
-        guard sought.contains(id) || sought.count < Self.maximumSought else {
+        guard sought.contains(id) || sought.count < Self.maximumSought || endSearch(at: now) else {
             unstored[id]?.pace = Self.pace(startingAt: now + Self.waitMilliseconds)
             return
         }
@@ -117,9 +119,26 @@ extension HubFiles {
         if length > file.length { file.pace = Self.pace(startingAt: now) }
         file.length = length
         file.pace.postpone(at: now)
+        file.soughtAt = now
         file.soughtUntil = min(file.pace.next, now + Self.searchMilliseconds)
         sought.insert(id)
         unstored[id] = file
+    }
+
+    /// Ends the longest search of those without a received byte; returns whether there is one.
+    ///
+    /// Each is sought for a while before it makes room for others.
+    private mutating func endSearch(at now: UInt64) -> Bool {
+        let searches = sought.compactMap { id -> (id: AttachmentID, since: UInt64)? in
+            guard let file = unstored[id] else { return (id, 0) }
+            let isEmpty = ((try? peer.attachments.incoming(id)) ?? nil)?.receivedLength ?? 0 == 0
+            guard isEmpty, file.soughtAt + Self.waitMilliseconds <= now else { return nil }
+            return (id, file.soughtAt)
+        }
+        guard let longest = searches.min(by: { $0.since < $1.since }) else { return false }
+        unstored[longest.id]?.soughtUntil = 0
+        sought.remove(longest.id)
+        return true
     }
 
     private mutating func seek(at now: UInt64) throws(SnapshotFailure) {

@@ -4,7 +4,7 @@ import SheafEngine
 package import SheafHubLog
 package import SheafReplication
 import SheafStatements
-import SheafStorage
+package import SheafStorage
 package import SheafSystem
 
 /// The attachments of documents in the object store of the engine.
@@ -30,7 +30,8 @@ package struct HubFiles {
         var damaged: Set<String> = []
         /// Whether the objects exist in part, even if the head does.
         var isIncomplete = false
-        /// The time up to which it is sought at the connected peers.
+        /// The time at which it was last sought at the connected peers, and the end of that.
+        var soughtAt: UInt64 = 0
         var soughtUntil: UInt64 = 0
         /// Number of bytes received at the last attempt.
         var length = 0
@@ -49,8 +50,10 @@ package struct HubFiles {
     private var failures: [AttachmentID: SnapshotFailure] = [:]
     /// Documents with tokens whose proofs this hub must append to the log.
     private var unproven: [[UInt8]: Set<AttachmentID>] = [:]
+    /// Attachments whose proofs must be requested.
+    private var unrequested: Set<AttachmentID> = []
     /// The commit up to which the references of documents are known.
-    var scanned: CommitID = 0
+    package internal(set) var scanned: CommitID = 0
     private var provenThrough: CommitID = 0
     private var nextCheck: UInt64 = 0
     /// Objects that no document references, and when they were found first.
@@ -73,6 +76,8 @@ package struct HubFiles {
 
     /// Number of files that documents reference, and that the object store may not have.
     package var unstoredCount: Int { unstored.count }
+    /// Number of files among them that are in the store of this hub, and have not failed.
+    package var localCount: Int { unstored.keys.count { failures[$0] == nil && isHere($0) } }
     /// A failure that has not ended; nil if there is none.
     package var failure: SnapshotFailure? { failures.first?.value }
 
@@ -148,8 +153,7 @@ extension HubFiles {
             scanned = snapshot.log.commit
         }
         guard provenThrough != scanned else { return }
-        try appendProven(snapshot)
-        provenThrough = scanned
+        if try appendProven(snapshot) { provenThrough = scanned }
     }
 
     func references(
@@ -163,7 +167,10 @@ extension HubFiles {
     mutating func add(
         _ reference: FileReference, at now: UInt64, butStored stored: Set<AttachmentID>
     ) {
-        if !reference.unproven.isEmpty { unproven[reference.key] = reference.unproven }
+        if !reference.unproven.isEmpty {
+            unproven[reference.key] = reference.unproven
+            unrequested.formUnion(reference.unproven)
+        }
         // Another hub has the client of a document that the log brought.
         let start = reference.isReceived ? now + settings.fileSearchMilliseconds : now
         for id in reference.ids where unstored[id] == nil && !stored.contains(id) {
@@ -172,10 +179,12 @@ extension HubFiles {
     }
 
     /// Requests the proofs of tokens, and appends documents again whose tokens were proven.
+    ///
+    /// Returns false if it must be called again, since the peer has not read the tokens yet.
     private mutating func appendProven(
         _ snapshot: DocumentSnapshot
-    ) throws(SnapshotFailure) {
-        guard !unproven.isEmpty else { return }
+    ) throws(SnapshotFailure) -> Bool {
+        guard !unproven.isEmpty else { return true }
         var again: Set<[UInt8]> = []
         for (key, ids) in unproven {
             let rest = ids.subtracting(snapshot.proven(ids, inDocument: key))
@@ -183,10 +192,13 @@ extension HubFiles {
             unproven[key] = rest.isEmpty ? nil : rest
             again.insert(key)
         }
-        let (keys, ids) = (again, Set(unproven.values.joined()))
-        try peer.ask { replicator in
+        let (keys, ids) = (again, unrequested)
+        let commit = snapshot.log.commit
+        let areRequested = try peer.ask { replicator in
             if !keys.isEmpty { replicator.appendAgain(keys) }
-            replicator.requestProofs(of: ids)
+            return replicator.requestProofs(of: ids, through: commit)
         }
+        if areRequested { unrequested = [] }
+        return areRequested
     }
 }

@@ -6,15 +6,18 @@ import SheafStatements
 extension HubThreads {
     /// Records the result of a step.
     func record(_ files: HubFiles, _ result: Result<[HubFiles.Event], SnapshotFailure>) {
+        var sample = HubSample.Files(
+            unstoredCount: files.unstoredCount, localCount: files.localCount,
+            commit: files.scanned, failure: files.failure.map { "\($0)" })
         switch result {
         case .success(let events):
-            updateFiles(
-                unstoredCount: files.unstoredCount, failure: files.failure.map { "\($0)" })
+            _ = updateFiles(sample)
             for event in events { record(event) }
         case .failure(let failure):
             guard failure != .stopped else { return }
-            updateFiles(unstoredCount: files.unstoredCount, failure: "\(failure)")
+            sample.failure = "\(failure)"
             updateMaintenance { $0.add("failed_files") }
+            guard updateFiles(sample).failure != sample.failure else { return }
             storeLog?.write(.error, "attachments cannot be kept beside the hub log: \(failure)")
         }
     }

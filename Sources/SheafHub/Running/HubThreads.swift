@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafEngine
 import SheafHubLog
 import SheafReplication
@@ -163,9 +164,19 @@ final class HubThreads: Sendable {
         state.withLock { change(&$0.sample.maintenance) }
     }
 
-    /// Changes what the status shows of files.
-    func updateFiles(unstoredCount: Int, failure: String?) {
-        state.withLock { $0.sample.files = (unstoredCount, failure) }
+    /// Changes what is known of files, and returns what was known before.
+    func updateFiles(_ files: HubSample.Files) -> HubSample.Files {
+        state.withLock { state in
+            defer { state.sample.files = files }
+            return state.sample.files
+        }
+    }
+
+    /// Whether this hub may have files of documents up to a commit that the engine lacks.
+    func mayHaveOnlyCopies(through commit: UInt64) -> Bool {
+        guard (try? peer.store.attachments.ids)?.isEmpty != true else { return false }
+        let files = state.withLock { $0.sample.files }
+        return files.localCount > 0 || files.commit < commit
     }
 
     /// Records the beats of the hubs of a log from now on.

@@ -15,12 +15,24 @@ struct HubSample: Sendable {
     var traffic = EngineTraffic()
     var hubs = OtherHubs()
     var maintenance = MaintenanceCounts()
-    /// Number of files that the engine may lack, and a failure that has not ended.
-    var files: (unstoredCount: Int, failure: String?) = (0, nil)
+    var files = Files()
     /// Whether clients can connect.
     var isListening = false
     var isDraining = false
     var lag = HubLag()
+}
+
+extension HubSample {
+    /// The files of documents, after the last step of their thread.
+    struct Files: Sendable {
+        /// Number of files that the engine may lack, and of those among them that this hub has.
+        var unstoredCount = 0
+        var localCount = 0
+        /// The commit up to which the references of documents are known.
+        var commit: UInt64 = 0
+        /// A failure that has not ended.
+        var failure: String?
+    }
 }
 
 /// How long commits take until they are hub-durable.

@@ -48,6 +48,16 @@ package struct AttachmentExchange {
     /// Wanted attachments named by a document that the peer may read.
     var readable: Set<AttachmentID> = []
 
+    /// The attachment of the peer that was last fetched after it had waited for room.
+    var lastAdmitted: AttachmentID?
+
+    /// Whether the peer requests an attachment for which other peers may be asked.
+    func canRelay(_ id: AttachmentID) -> Bool {
+        // A request with one hop left is not forwarded.
+        guard let request = sought[id] else { return false }
+        return request.mayRead && request.hops > 1
+    }
+
     /// Whether something is requested, offered or checked in either direction.
     ///
     /// Otherwise neither time nor a commit has an effect on the exchange.

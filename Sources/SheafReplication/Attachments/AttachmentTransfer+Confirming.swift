@@ -12,10 +12,12 @@ extension AttachmentTransfer {
     ) {
         let token = TokenAddress(attachment: id.bytes, document: document)
         for number in numbers where number != asker && !self[number].access.needsProofs {
-            guard self[number].access.isShared(document.collection),
-                self[number].requestedProofs.count < SyncLimits.askedProofs,
-                self[number].requestedProofs.insert(token).inserted
-            else { continue }
+            guard self[number].access.isShared(document.collection) else { continue }
+            guard self[number].requestedProofs.count < SyncLimits.askedProofs else {
+                mustCheckAll = true
+                continue
+            }
+            guard self[number].requestedProofs.insert(token).inserted else { continue }
             send(.requestProof(token), to: number)
         }
     }

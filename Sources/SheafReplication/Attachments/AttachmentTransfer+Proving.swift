@@ -13,10 +13,11 @@ import SheafSync
 extension AttachmentTransfer {
     /// Schedules a check of the unproven tokens of wanted attachments, at most once per second.
     mutating func checkTokensSoon() {
-        guard attachments != nil, tokenCheckAt == nil,
-            documents.mayHaveUnprovenTokens
-        else { return }
-        tokenCheckAt = max(now, tokensCheckedAt &+ Self.checkNanoseconds)
+        guard attachments != nil, documents.mayHaveUnprovenTokens else { return }
+        awaitedProofs.beginRound()
+        if tokenCheckAt == nil {
+            tokenCheckAt = max(now, tokensCheckedAt &+ Self.checkNanoseconds)
+        }
     }
 
     /// Requests proofs for the unproven tokens of wanted attachments, if a check is due.
@@ -25,28 +26,30 @@ extension AttachmentTransfer {
         (tokenCheckAt, tokensCheckedAt) = (nil, now)
         let snapshot = snapshot
         guard snapshot.hasUnprovenTokens else {
-            possiblyUnproven = []
+            awaitedProofs.removeAll()
             return
         }
-        var wanted = Set(order).union(possiblyUnproven)
+        let awaited = awaitedProofs.take()
+        var wanted = Set(order).union(awaited)
         for number in active {
             wanted.formUnion(self[number].sought.keys)
             wanted.formUnion(
                 self[number].proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })
         }
-        for id in wanted.sorted(by: { $0.description < $1.description }) {
-            do throws(EngineError) {
-                let senderKeys = Set(try snapshot.unprovenTokens(of: id).map(\.senderKey))
-                if senderKeys.isEmpty { possiblyUnproven.remove(id) }
-                for number in numbers where self[number].access.needsProofs {
-                    guard senderKeys.contains(self[number].key) else { continue }
-                    beginCheck(of: id, on: number)
-                }
-            } catch {
-                // An unreadable entry proves nothing; it is read again after the next commit.
-                return
-            }
+        if awaitedProofs.hasMore { tokenCheckAt = now + Self.checkNanoseconds }
+        var senders: [[UInt8]: [UInt64]] = [:]
+        for number in numbers where self[number].access.needsProofs {
+            senders[self[number].key, default: []].append(number)
         }
+        var proven: Set<AttachmentID> = []
+        for id in wanted.sorted(by: { $0.description < $1.description }) {
+            // An unreadable entry proves nothing; it is read again after the next commit.
+            guard let tokens = try? snapshot.unprovenTokens(of: id) else { continue }
+            if tokens.isEmpty { proven.insert(id) }
+            let found = Set(tokens.map(\.senderKey)).flatMap { senders[$0] ?? [] }
+            for number in found.sorted() { beginCheck(of: id, on: number) }
+        }
+        for id in awaited where !proven.contains(id) { awaitedProofs.insert(id) }
     }
 
     /// Records that this peer fetches an attachment.
@@ -54,8 +57,7 @@ extension AttachmentTransfer {
     /// While the attachment has unproven tokens, their proofs are requested even if it is stored
     /// locally.
     mutating func recordWantedHere(_ id: AttachmentID) {
-        guard possiblyUnproven.count < SyncLimits.soughtAttachments else { return }
-        possiblyUnproven.insert(id)
+        awaitedProofs.insert(id)
         checkTokensSoon()
     }
 

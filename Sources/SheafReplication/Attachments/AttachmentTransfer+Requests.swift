@@ -43,13 +43,15 @@ extension AttachmentTransfer {
     }
 
     /// The receiver of an attachment that is fetched.
-    private enum Fetcher { case own, hub, others }
+    enum Fetcher { case own, hub, others }
 
-    private mutating func requestAttachment(_ id: AttachmentID, for fetcher: Fetcher) {
+    mutating func requestAttachment(_ id: AttachmentID, for fetcher: Fetcher) {
         guard let attachments else { return }
         if wanted[id] == nil {
-            guard fetcher != .others || relayedCount < Self.maximumRelayed else { return }
-            wanted[id] = WantedAttachment()
+            guard fetcher != .others || relayedCount < Self.maximumRelayed else {
+                return waitForRoom()
+            }
+            wanted[id] = WantedAttachment(since: now)
             order.append(id)
         }
         switch fetcher {
@@ -92,31 +94,7 @@ extension AttachmentTransfer {
                 id, .progress(received: incoming.receivedLength, length: incoming.length)))
     }
 
-    /// Starts or stops fetching an attachment for other peers, according to their requests.
-    mutating func review(_ id: AttachmentID) {
-        let isRelayed = isRelayed(id)
-        switch wanted[id] {
-        case nil where isRelayed: requestAttachment(id, for: .others)
-        case let file? where !file.isForThisPeer && !isRelayed: removeRequest(id)
-        default: sendHopLimit(id)
-        }
-    }
-
-    /// Whether another peer requests an attachment that it may read.
-    private func isRelayed(_ id: AttachmentID) -> Bool {
-        active.contains { number in
-            // A request with one hop left is not forwarded.
-            guard let request = self[number].sought[id] else { return false }
-            return request.mayRead && request.hops > 1
-        }
-    }
-
-    /// Stops fetching what no other peer may request any more, after a change of the scopes.
-    mutating func reviewAll() {
-        for id in order { review(id) }
-    }
-
-    private mutating func removeRequest(_ id: AttachmentID) {
+    mutating func removeRequest(_ id: AttachmentID) {
         guard let file = wanted.removeValue(forKey: id) else { return }
         // Chunks received so far are kept for a later fetch.
         if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
@@ -125,6 +103,7 @@ extension AttachmentTransfer {
         for number in numbers { self[number].readable.remove(id) }
         sendHopLimit(id)
         // Other requests may now be within the limit.
+        if !file.isForThisPeer, admitAt != nil { admitAt = now }
         if order.count >= SyncLimits.soughtAttachments {
             for number in numbers { sendRequests(to: number) }
         }
@@ -148,16 +127,19 @@ extension AttachmentTransfer {
     /// Sends the hop limit of a request to each peer for which it has changed.
     mutating func sendHopLimit(_ id: AttachmentID) {
         checkTokensSoon()
-        for number in numbers { sendHopLimit(id, to: number) }
+        let requests = relayedRequests(of: id)
+        for number in numbers { sendHopLimit(id, to: number, requests) }
     }
 
     /// Sends the requests for all wanted attachments to one peer.
     mutating func sendRequests(to number: UInt64) {
-        for id in order { sendHopLimit(id, to: number) }
+        for id in order { sendHopLimit(id, to: number, relayedRequests(of: id)) }
     }
 
-    private mutating func sendHopLimit(_ id: AttachmentID, to number: UInt64) {
-        let hops = hops(of: id, to: number)
+    private mutating func sendHopLimit(
+        _ id: AttachmentID, to number: UInt64, _ requests: RelayedRequests
+    ) {
+        let hops = hops(of: id, to: number, requests)
         let sentHops = self[number].sentHopLimits[id] ?? 0
         guard hops != sentHops else { return }
         guard sentHops > 0 || self[number].sentHopLimits.count < SyncLimits.soughtAttachments
@@ -170,7 +152,9 @@ extension AttachmentTransfer {
         send(.seek(Seek(id: id.bytes, hops: hops)), to: number)
     }
 
-    private mutating func hops(of id: AttachmentID, to number: UInt64) -> Int {
+    private mutating func hops(
+        of id: AttachmentID, to number: UInt64, _ requests: RelayedRequests
+    ) -> Int {
         // A proof is requested in the same way whether or not the attachment is wanted.
         guard self[number].check(of: id) == nil else { return SyncLimits.hops }
         guard let file = wanted[id] else { return 0 }
@@ -180,12 +164,6 @@ extension AttachmentTransfer {
             return 0
         }
         guard !file.isForThisPeer else { return SyncLimits.hops }
-        let others = active.compactMap { other -> Int? in
-            guard other != number, let request = self[other].sought[id], request.mayRead else {
-                return nil
-            }
-            return request.hops - 1
-        }
-        return max(others.max() ?? 0, 0)
+        return max(requests.hops(but: number) - 1, 0)
     }
 }

@@ -45,6 +45,9 @@ package struct AttachmentTransfer {
         /// quotas apply.
         var isForHub = false
         var isForThisPeer: Bool { isOwn || isForHub }
+        /// The time of the request or of its last progress, and the bytes received then.
+        var since: UInt64
+        var receivedLength = 0
         var phase = Phase.seeking
         /// The first chunk that was not requested yet.
         var next = 0
@@ -61,6 +64,13 @@ package struct AttachmentTransfer {
     let quota: Int
     /// The newest durable snapshot.
     var snapshot: DocumentSnapshot
+    /// The documents that reference the requested attachments, and the time of their last scan.
+    var references = ReferencingDocuments()
+    var scannedAt: UInt64?
+    /// The changes of the last commits, for the readers of attachments.
+    var changes = ReferencingDocuments.Changes.all
+    /// Whether all readers must be checked after the next commit.
+    var mustCheckAll = false
     /// The time of the last event.
     package var now: UInt64 = 0
     package var effects: [Effect] = []
@@ -77,10 +87,15 @@ package struct AttachmentTransfer {
     var received: [[UInt8]: ReceivedAttachments] = [:]
     /// Number of the connection that was served last.
     var lastServedConnection: UInt64 = 0
+    /// When attachments that wait for room are fetched; nil if none waits.
+    var admitAt: UInt64?
+    var lastAdmittedConnection: UInt64 = 0
+    /// The connection whose rights were checked last.
+    private var lastCheckedConnection: UInt64 = 0
     /// The time at which the wanted attachments were last marked as in use.
     private var touchedAt: UInt64 = 0
     /// Attachments fetched for this peer whose tokens may be unproven, stored locally or not.
-    var possiblyUnproven: Set<AttachmentID> = []
+    var awaitedProofs = AwaitedProofs()
     /// The times of the next and the last check of unproven tokens.
     var tokenCheckAt: UInt64?
     var tokensCheckedAt: UInt64 = 0
@@ -97,7 +112,14 @@ package struct AttachmentTransfer {
     static let stallNanoseconds: UInt64 = 20_000_000_000
     /// Minimum time between two checks of read access or of tokens, in nanoseconds.
     static let checkNanoseconds: UInt64 = 1_000_000_000
+    /// Time after which an attachment that nothing arrives of makes room, in nanoseconds.
+    static let relayNanoseconds: UInt64 = 20_000_000_000
+    /// Number of documents that are checked at once for the rights of peers.
+    private static let checkedDocuments = 1_024
     private static let touchNanoseconds: UInt64 = 60_000_000_000
+    /// Time between two scans of all documents, in nanoseconds: for each document, and at most.
+    static let scanNanosecondsPerDocument: UInt64 = 5_000
+    static let longestScanNanoseconds: UInt64 = 10_000_000_000
 
     package init(
         _ attachments: AttachmentStore?, _ documents: DocumentEngine, quota: Int,
@@ -175,6 +197,8 @@ package struct AttachmentTransfer {
         numbers.insert(number, at: (numbers.lastIndex { $0 < number } ?? -1) + 1)
         sendRequests(to: number)
         checkTokensSoon()
+        // The peer may confirm tokens that no other one does.
+        if !exchange.access.needsProofs, snapshot.hasUnprovenTokens { mustCheckAll = true }
     }
 
     /// Removes a connection, and cancels its requests.
@@ -200,20 +224,28 @@ package struct AttachmentTransfer {
     package mutating func tick() {
         guard attachments != nil else { return }
         checkTokens()
-        var last: UInt64?
-        while let number = nextActive(after: last) {
-            last = number
-            checkReaders(number)
-            checkStall(number)
-        }
+        checkReaders()
+        for number in active { checkStall(number) }
+        admitWaiting()
         guard !wanted.isEmpty, touchedAt + Self.touchNanoseconds <= now else { return }
         touchedAt = now
         for id in order { attachments?.touch(id) }
     }
 
+    /// Checks the rights of peers whose time has come; the rest is due at once.
+    private mutating func checkReaders() {
+        var room = Self.checkedDocuments
+        for _ in 0..<active.count where room > 0 && !active.isEmpty {
+            let number = nextActive(after: lastCheckedConnection) ?? active[0]
+            lastCheckedConnection = number
+            checkReaders(number, &room)
+        }
+    }
+
     /// The time at which work is due next; nil if none is.
-    var deadline: UInt64? {
+    package var deadline: UInt64? {
         var deadlines = active.compactMap { self[$0].checkAt }
+        if let time = admitAt { deadlines.append(time) }
         for number in active where !self[number].requestedParts.isEmpty {
             deadlines.append(self[number].lastReceipt + Self.stallNanoseconds)
         }
@@ -233,10 +265,23 @@ package struct AttachmentTransfer {
         }
     }
 
-    /// The numbers of the connections for which a commit can have an effect, in order.
+    /// Returns the connections for which commits can have an effect, in order.
     ///
-    /// A wanted attachment may have become readable for any peer.
-    var concernedByCommits: [UInt64] { order.isEmpty ? active : numbers }
+    /// With `areRightsChanged`, peers may read other documents than before.
+    mutating func beginChecks(areRightsChanged: Bool) -> [UInt64] {
+        references.advance(to: snapshot)
+        let found = references.takeChanges()
+        changes = areRightsChanged || mustCheckAll ? .all : found
+        mustCheckAll = false
+        // A wanted attachment may have become readable for any peer.
+        return order.contains(where: mayHaveChanged) ? numbers : active
+    }
+
+    /// Whether a peer may have become able to read an attachment.
+    private func mayHaveChanged(_ id: AttachmentID) -> Bool {
+        guard references.covers(id), case .some(let ids) = changes else { return true }
+        return ids.contains(id)
+    }
 
     /// Returns the next connection after a number with requested proofs that wait.
     func nextCheckingProofs(after number: UInt64?) -> UInt64? {
@@ -245,13 +290,17 @@ package struct AttachmentTransfer {
 
     /// Checks the requests of a peer after a commit, which may name or complete attachments.
     mutating func checkRequests(of number: UInt64) {
-        guard attachments != nil else { return }
         for id in self[number].sought.keys.sorted(by: { $0.description < $1.description }) {
             offer(id, to: number)
         }
-        let seeksUnread = self[number].sought.values.contains { !$0.mayRead }
+        let seeksUnread = self[number].sought.contains { id, request in
+            !request.mayRead && mayHaveChanged(id)
+        }
         let isUnknown =
-            self[number].access.needsProofs && !self[number].readable.isSuperset(of: order)
+            self[number].access.needsProofs
+            && order.contains {
+                !self[number].readable.contains($0) && mayHaveChanged($0)
+            }
         if seeksUnread || isUnknown { checkSoon(number) }
     }
 

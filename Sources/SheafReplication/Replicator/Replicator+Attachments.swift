@@ -38,10 +38,10 @@ extension Replicator {
     }
 
     /// Checks all requests for attachments after a commit or a change of the scopes.
-    func checkTransfers() {
+    func checkTransfers(areRightsChanged: Bool = false) {
         guard transfer.attachments != nil else { return }
         transfer.completeStored()
-        for number in transfer.concernedByCommits {
+        for number in transfer.beginChecks(areRightsChanged: areRightsChanged) {
             if let connection = connections[number] { answerProofs(on: connection) }
             transfer.checkRequests(of: number)
         }

@@ -1,4 +1,6 @@
 package import SheafDocument
+import SheafEngine
+import SheafStorage
 
 /// The attachments of a hub, which keeps the files of all documents beside the hub log.
 extension Replicator {
@@ -14,10 +16,14 @@ extension Replicator {
         pump()
     }
 
-    /// Requests the proofs of attachments whose tokens may be unproven.
-    package func requestProofs(of ids: Set<AttachmentID>) {
+    /// Requests the proofs of attachments with unproven tokens in a commit or before.
+    ///
+    /// Returns false if the commit has not been read yet.
+    package func requestProofs(of ids: Set<AttachmentID>, through commit: UInt64) -> Bool {
+        guard transfer.snapshot.log.commit >= commit else { return false }
         transfer.requestProofs(of: ids)
         pump()
+        return true
     }
 
     /// Offers attachments that another thread has stored to the peers that request them.

@@ -79,7 +79,7 @@ extension Replicator {
         for connection in orderedConnections { connection.access.scopes = new }
         feed?.apply(new)
         transfer.change(new)
-        checkTransfers()
+        checkTransfers(areRightsChanged: true)
         transfer.reviewAll()
         if new.isWider(than: old) { peers.recordWidening(through: news.snapshot.log.commit) }
         // No cursor covers collections that were not requested or not shared.

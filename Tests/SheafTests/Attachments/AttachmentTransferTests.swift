@@ -102,6 +102,53 @@ struct AttachmentTransferTests {
         #expect(messages == (hops > 1 ? [2: [forwarded]] : [:]))
     }
 
+    private func ids(_ range: Range<UInt8>) -> [[UInt8]] {
+        range.map { [$0] + [UInt8](repeating: 7, count: 31) }
+    }
+
+    /// Returns the attachments whose requests were forwarded to connection 3.
+    private func forwarded(by transfer: inout AttachmentTransfer) -> Set<[UInt8]> {
+        Set(
+            (sent(by: &transfer)[3] ?? []).compactMap { message in
+                guard case .seek(let seek) = message, seek.hops > 0 else { return nil }
+                return seek.id
+            })
+    }
+
+    @Test func `requests beyond the limit take turns, and those that end make room at once`()
+        throws
+    {
+        var transfer = try transfer(connections: 3)
+        for id in ids(0..<100) { transfer.sought(Seek(id: id, hops: 3), on: 1) }
+        for id in ids(100..<102) { transfer.sought(Seek(id: id, hops: 3), on: 2) }
+        let first = forwarded(by: &transfer)
+        #expect(first == Set(ids(0..<64)))
+        transfer.sought(Seek(id: ids(5..<6)[0], hops: 0), on: 1)
+        transfer.tick()
+        #expect(forwarded(by: &transfer).count == 1)
+        // Nothing has arrived of any of them, so the others come next, those of both peers.
+        let second = 1_000_000_000 * 1
+        var found: Set<[UInt8]> = []
+        for _ in 0..<2 {
+            transfer.now += UInt64(20 * second)
+            transfer.tick()
+            found.formUnion(forwarded(by: &transfer))
+            #expect(found.isSuperset(of: ids(100..<102)))
+        }
+        #expect(found.union(first) == Set(ids(0..<102)))
+        transfer.now += UInt64(20 * second)
+        transfer.tick()
+        #expect(transfer.deadline != nil)
+    }
+
+    @Test func `requests that no peer forwards wait for nothing`() throws {
+        var transfer = try transfer(connections: 3)
+        for id in ids(0..<100) { transfer.sought(Seek(id: id, hops: 3), on: 1) }
+        for id in ids(0..<100) { transfer.sought(Seek(id: id, hops: 0), on: 1) }
+        transfer.tick()
+        #expect(transfer.deadline == nil)
+    }
+
     @Test func `after wrong hashes, the hashes are requested from another peer`() throws {
         var transfer = try transfer(connections: 2)
         transfer.fetch(id)

@@ -93,6 +93,19 @@ import Testing
         #expect(hubs.files[0]?.unstoredCount == 0)
     }
 
+    @Test func `files that no peer has do not delay one that a client has`() throws {
+        var hubs = try FileHubs()
+        for number in 0..<80 {
+            let missing = SampleFile(seed: 100 + number, length: 10)
+            try hubs.insert("missing \(number)", missing, by: 2)
+        }
+        // By then each is sought for a minute at a time.
+        try hubs.run(seconds: 300)
+        try hubs.add(file, to: 2)
+        try hubs.insert("a", file, by: 2)
+        #expect(try hubs.run(seconds: 10) == [.put(file.id)])
+    }
+
     // MARK: Faults of the engine
 
     @Test(arguments: [0, 1, nil])
