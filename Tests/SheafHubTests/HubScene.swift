@@ -98,16 +98,16 @@ func until(
 
 extension Peer {
     /// Inserts a car; returns the commit.
-    func insert(_ id: String) async throws -> Int64 {
+    func insert(_ id: String, text: String = "") async throws -> Int64 {
         let result = try await store.execute(
-            "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": id]])
+            "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": id, "text": text]])
         let commit = result.commitID
         return try #require(commit)
     }
 
     /// Inserts a car, and waits until a hub has acknowledged it.
-    func insert(_ id: String, acknowledgedBy hub: Hub) async throws {
-        try await sync.wait(for: try await insert(id), on: hub.peer.key)
+    func insert(_ id: String, text: String = "", acknowledgedBy hub: Hub) async throws {
+        try await sync.wait(for: try await insert(id, text: text), on: hub.peer.key)
     }
 
     /// Returns the ids of all cars, in ascending order.
