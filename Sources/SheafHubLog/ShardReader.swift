@@ -139,7 +139,7 @@ package struct ShardReader: Sendable {
     /// The latest position at or before which each message was applied, in a complete group, except
     /// for those that a silent author did not finish.
     ///
-    /// A store that has applied all effects up to now can continue from it.
+    /// A store that has applied all effects up to now can continue from its `continuation`.
     package mutating func position() -> ShardPosition {
         let unresolved = authors.values.lazy.filter { !$0.isSilent }
             .compactMap(\.firstUnresolvedEntry).min()
@@ -147,13 +147,18 @@ package struct ShardReader: Sendable {
         let entry = max(unresolved.map { $0 - 1 } ?? ring.last, lastPosition.entry)
         // An old open group can begin before the digests kept; then the earlier position remains.
         guard let digest = ring.digest(at: entry) else { return lastPosition }
+        let first = authors.values.lazy.compactMap(\.firstUnresolvedEntry).min()
+        let last = lastPosition.continuation
+        let number = max(first.map { $0 - 1 } ?? ring.last, last.entry)
+        let earlier = ring.digest(at: number).map { ShardPosition.Entry(number, digest: $0) }
         let positions = authors.map { author, reading in
             let resolved = reading.resolved
             return AuthorPosition(
                 author: author, sequence: resolved.sequence, checksum: resolved.checksum)
         }
         lastPosition = ShardPosition(
-            entry: entry, digest: digest, authors: positions.sorted { $0.author < $1.author })
+            entry: entry, digest: digest, authors: positions.sorted { $0.author < $1.author },
+            continuingFrom: earlier ?? ShardPosition.Entry(last.entry, digest: last.digest))
         return lastPosition
     }
 

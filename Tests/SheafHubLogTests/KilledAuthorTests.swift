@@ -70,6 +70,25 @@ struct KilledAuthorTests {
         #expect(reader.position().authors.map(\.sequence) == [1])
     }
 
+    @Test mutating func `a store continues before what a silent author did not finish`() {
+        let messages = (0..<4).map { _ in group()[0] }
+        for number in [0, 2, 3] { receive(messages[number]) }
+        wait(seconds: 11)
+        let position = reader.position()
+        #expect(position.entry == 3)
+        #expect(position.continuation.entry == 1)
+        // The author was cut off, appends the missing message, and is killed.
+        chain.confirm(1...4)
+        let last = group()[0]
+        reader = ShardReader(log: Self.log, shard: 0, own: nil, at: position.continuation)
+        entry = 1
+        for message in [messages[2], messages[3], messages[1], last] { receive(message) }
+        wait(seconds: 70)
+        #expect(reader.incidents.isEmpty)
+        #expect(reader.position().entry == 5)
+        #expect(reader.position().authors.map(\.sequence) == [5])
+    }
+
     @Test(arguments: [false, true])
     mutating func `a later message shows that a missing one was stored`(isLater: Bool) {
         let messages = (0..<3).map { _ in group()[0] }

@@ -24,11 +24,36 @@ package struct ShardPosition: Equatable, Sendable {
     package let digest: UInt64
     /// The authors of entries, in ascending order; at most `maximumAuthors`.
     package let authors: [AuthorPosition]
+    /// An earlier entry, from which a store must continue; nil if it can continue from `entry`.
+    ///
+    /// Silent authors may finish what they began after it.
+    private let earlier: Entry?
 
-    package init(entry: UInt64, digest: UInt64, authors: [AuthorPosition]) {
+    /// An entry, and the digest of all entries up to it.
+    package struct Entry: Equatable, Sendable {
+        package let number: UInt64
+        package let digest: UInt64
+
+        package init(_ number: UInt64, digest: UInt64) {
+            self.number = number
+            self.digest = digest
+        }
+    }
+
+    package init(
+        entry: UInt64, digest: UInt64, authors: [AuthorPosition],
+        continuingFrom earlier: Entry? = nil
+    ) {
         self.entry = entry
         self.digest = digest
         self.authors = authors
+        self.earlier = earlier.flatMap { $0.number < entry ? $0 : nil }
+    }
+
+    /// The position from which a store continues.
+    package var continuation: ShardPosition {
+        guard let earlier else { return self }
+        return ShardPosition(entry: earlier.number, digest: earlier.digest, authors: authors)
     }
 
     /// Maximum number of authors that a reader of a shard remembers.
@@ -52,7 +77,7 @@ package struct StoredShard: Equatable, Sendable {
         log: XXH3.Hash128, position: ShardPosition, commit: UInt64, wallMilliseconds: UInt64
     ) {
         self.log = log
-        self.position = position
+        self.position = position.continuation
         self.commit = commit
         self.wallMilliseconds = wallMilliseconds
     }

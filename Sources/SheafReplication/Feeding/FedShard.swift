@@ -167,7 +167,9 @@ struct FedShard {
             return 0
         }
         currentAt = readOwnAt
-        if position.entry > lastPosition.entry {
+        if position.entry > lastPosition.entry
+            || position.continuation.entry > lastPosition.continuation.entry
+        {
             lastPosition = position
             // The documents before it may not be durable yet.
             written.append(Written(position: position, commit: written.last?.commit ?? 0))

@@ -195,7 +195,8 @@ extension HubFeed {
     mutating func save(_ queries: QueryEngine, at now: UInt64) {
         guard shards.allSatisfy(\.writing.isEmpty), !isSaving,
             now >= lastSave + limits.saveNanoseconds,
-            isSaveDue || shards.contains(where: { $0.lastPosition.entry != $0.savedEntry })
+            isSaveDue
+                || shards.contains(where: { $0.lastPosition.continuation.entry != $0.savedEntry })
         else { return }
         (isSaving, lastSave, isSaveDue) = (true, now, false)
         effects.append(

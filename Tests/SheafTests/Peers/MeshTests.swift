@@ -27,6 +27,11 @@ import Testing
         }
     }
 
+    /// A hub is cut off, so that others count it as silent, and one of them is opened again.
+    @Test func `a hub that is opened again reads what a silent author had not finished`() throws {
+        try HubSimulation(seed: 77_148, hubs: 4).run()
+    }
+
     /// Runs a few random inputs; the fuzzer runs more (`Tests/Fuzzing/run --sessions`).
     @Test func `a peer handles any input, or closes the connection with a reason`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
