@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafReplication
 import SheafSystem
 
@@ -28,7 +29,8 @@ extension Hub {
         while let count = unacknowledged(), count > 0, pause(until: end) {}
         // Other hubs have the documents then, but the engine may lack their files.
         let progress = answer { $0.hubProgress }
-        if let progress, let progress, progress.hasCaughtUp {
+        let hasFiles = (try? peer.store.attachments.ids)?.isEmpty == false
+        if hasFiles, let progress, let progress, progress.hasCaughtUp {
             while threads.mayHaveOnlyCopies(through: progress.commit), pause(until: end) {}
         }
         closeConnections()

@@ -80,8 +80,9 @@ package final class MemoryHubLog: HubLog {
         change(shard) { $0.rereads.append((entries, entries)) }
     }
 
-    package func trim(_ shard: HubShard, before entry: UInt64) {
+    package func trim(_ shard: HubShard, before entry: UInt64) -> Bool {
         engine.trim(shard, before: entry)
+        return false
     }
 
     package func broadcast(_ bytes: [UInt8]) {

@@ -42,8 +42,8 @@ package protocol HubLog: HubObjects {
     ///
     /// Throws if it lacks a shard, or if its storage can lose messages.
     func check(_ log: HubLogID, shardCount: Int) throws(HubLogError)
-    /// Blocks until the entries of a shard before a number are removed.
-    func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError)
+    /// Blocks while it removes entries of a shard before a number, and returns whether some remain.
+    func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool
     /// Blocks until a log and its entries are removed.
     func remove(_ log: HubLogID) throws(HubLogError)
 }

@@ -30,7 +30,7 @@
         package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) { throw error }
         package func logs() throws(HubLogError) -> [HubLogID] { throw error }
         package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) { throw error }
-        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
             throw error
         }
         package func remove(_ log: HubLogID) throws(HubLogError) { throw error }

@@ -200,8 +200,9 @@
             try running().streams.remove(log)
         }
 
-        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
             try running().streams.trim(shard, before: entry)
+            return false
         }
     }
 

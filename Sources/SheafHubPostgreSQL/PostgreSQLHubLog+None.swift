@@ -36,7 +36,7 @@
         package func check(_ log: HubLogID, shardCount: Int) throws(HubLogError) {
             throw Self.error
         }
-        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
             throw Self.error
         }
         package func remove(_ log: HubLogID) throws(HubLogError) { throw Self.error }

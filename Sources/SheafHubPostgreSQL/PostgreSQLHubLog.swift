@@ -138,7 +138,7 @@
             try objects.check(log, shardCount: shardCount)
         }
 
-        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+        package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
             try objects.trim(shard, before: entry)
         }
 

@@ -125,13 +125,15 @@ extension TestedEngine {
         defer { hub.stop() }
         let shard = HubShard(0, of: log)
         hub.store(1...10, to: log)
-        for entry: UInt64 in [0, 1, 6, 3] { try hub.log.trim(shard, before: entry) }
+        for entry: UInt64 in [0, 1, 6, 3] {
+            while try hub.log.trim(shard, before: entry) {}
+        }
         hub.log.reread(1...10, of: shard)
         #expect(hub.host.waits { $0.numbers(of: shard) == Array(6...10) })
         hub.log.follow(shard, from: 1)
         #expect(hub.host.waits { $0.numbers(of: shard) == Array(6...10) + Array(6...10) })
         // A number beyond the end removes all entries, and the next one has no gap before it.
-        try hub.log.trim(shard, before: 1_000)
+        while try hub.log.trim(shard, before: 1_000) {}
         hub.log.reread(10...10, of: shard)
         #expect(hub.host.waits { $0.rereads.count == 2 })
         hub.store(11...11, to: log)

@@ -94,7 +94,7 @@ final class GatedHubLog: HubLog {
     func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {
         log.reread(entries, of: shard)
     }
-    func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+    func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
         try log.trim(shard, before: entry)
     }
     func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) { try log.put(name, bytes) }

@@ -90,8 +90,9 @@ package final class ObjectDouble: HubLog {
     package func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {}
     package func broadcast(_ bytes: [UInt8]) {}
 
-    package func trim(_ shard: HubShard, before entry: UInt64) {
+    package func trim(_ shard: HubShard, before entry: UInt64) -> Bool {
         state.withLock { $0.trimmed[shard] = max($0.trimmed[shard] ?? 1, entry) }
+        return false
     }
 
     package func create(_ log: HubLogID, shardCount: Int) throws(HubLogError) {

@@ -28,17 +28,45 @@ extension DocumentSnapshot {
         _ wanted: Set<AttachmentID>?, inPlainObjects: Bool = false,
         _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        let keys = StoreKey.documents
-        try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
-            guard let pointer = RecordPointer(value),
-                try mayReferenceAttachments(at: pointer, key, inPlainObjects)
-            else { return true }
-            let key = Array(key)
-            guard let document = try document(key) else { return true }
-            let all = try attachments(referencedBy: document, key, inPlainObjects)
-            let named = wanted.map { all.intersection($0) } ?? all
-            return named.isEmpty ? true : try body(key, document, named)
+        try log.tree.forEach(in: StoreKey.documents) { (key, value) throws(EngineError) in
+            guard let found = try references(wanted, key, value, inPlainObjects) else {
+                return true
+            }
+            return try body(Array(key), found.document, found.named)
         }
+    }
+
+    /// Calls `body` with each readable document that references any of `wanted`, until it returns
+    /// false; returns whether documents were not readable.
+    package func forEachReadable(
+        referencing wanted: Set<AttachmentID>,
+        _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) -> Bool
+    ) -> Bool {
+        var isIncomplete = false
+        log.tree.forEach(in: StoreKey.documents) { key, value in
+            do throws(EngineError) {
+                guard let found = try references(wanted, key, value, false) else { return true }
+                return body(Array(key), found.document, found.named)
+            } catch {
+                isIncomplete = true
+                return true
+            }
+        }
+        return isIncomplete
+    }
+
+    private func references(
+        _ wanted: Set<AttachmentID>?, _ key: UnsafeRawBufferPointer,
+        _ value: BTreeValue, _ inPlainObjects: Bool
+    ) throws(EngineError) -> (document: StoredDocument, named: Set<AttachmentID>)? {
+        guard let pointer = RecordPointer(value),
+            try mayReferenceAttachments(at: pointer, key, inPlainObjects)
+        else { return nil }
+        let key = Array(key)
+        guard let document = try document(key) else { return nil }
+        let all = try attachments(referencedBy: document, key, inPlainObjects)
+        let named = wanted.map { all.intersection($0) } ?? all
+        return named.isEmpty ? nil : (document, named)
     }
 
     /// Returns a document and the attachments among `wanted` that it references.

@@ -92,7 +92,7 @@ package final class HubLogRelay: HubLog, HubLogHost {
         engine.reread(entries, of: shard)
     }
 
-    package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+    package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
         try engine.trim(shard, before: entry)
     }
     package func broadcast(_ bytes: [UInt8]) { engine.broadcast(bytes) }

@@ -10,6 +10,8 @@ extension HubFiles {
     private static let maximumSought = 64
     /// Maximum number of files that are looked for in one step.
     private static let maximumChecked = 64
+    /// The same beside a file that is put.
+    private static let checkedBesides = 8
     /// Time for which a file is sought after an attempt, at most.
     private static let searchMilliseconds: UInt64 = 60_000
     /// Time after which a file is tried again, if too many others are sought.
@@ -18,41 +20,51 @@ extension HubFiles {
     /// Puts at most one part of one file, so that clients that fetch files do not wait.
     mutating func storeFiles(at now: UInt64) throws(SnapshotFailure) -> [Event] {
         var events: [Event] = []
-        let due = unstored.filter { id, file in
-            file.pace.isDue(at: now) || sought.contains(id) && isHere(id)
+        let local = localFiles
+        // Short files are not stuck after long ones.
+        let here = sorted(
+            local.filter { unstored[$0]?.pace.isDue(at: now) ?? false || !isFailed($0) }
+        ) {
+            UInt64(clamping: $0.part)
         }
-        // Short files are not stuck after long ones, nor new ones after those that no peer has.
-        let ids = due.sorted {
-            let (a, b) = ($0.value, $1.value)
-            guard (a.part, a.soughtAt) == (b.part, b.soughtAt) else {
-                return (a.part, a.soughtAt) < (b.part, b.soughtAt)
-            }
-            return $0.key.bytes.lexicographicallyPrecedes($1.key.bytes)
+        for id in here.prefix(Self.maximumChecked) {
+            let progress = try attempt(id, at: now, &events)
+            if progress == .file { events.append(.put(id)) }
+            guard progress == .nothing else { break }
         }
-        if ids.count > Self.maximumChecked { isBusy = true }
-        for id in ids.prefix(Self.maximumChecked).map(\.key) {
-            guard !stop.isSet else { throw .stopped }
-            do throws(SnapshotFailure) {
-                switch try store(id, at: now) {
-                case .nothing: continue
-                case .part: isBusy = true
-                case .file:
-                    events.append(.put(id))
-                    isBusy = true
-                }
-                break
-            } catch {
-                events += try record(error, of: id)
-                unstored[id]?.pace.postpone(at: now)
-                unstored[id]?.soughtUntil = 0
-            }
-        }
+        // New files are not stuck after those that no peer has.
+        let missing = unstored.filter { $0.value.pace.isDue(at: now) && !local.contains($0.key) }
+        let sought = sorted(missing.keys, by: \.soughtAt)
+        let limit = here.isEmpty ? Self.maximumChecked : Self.checkedBesides
+        for id in sought.prefix(limit) { _ = try attempt(id, at: now, &events) }
+        isBusy = isBusy || !here.isEmpty || sought.count > limit
         try seek(at: now)
         return events
     }
 
     /// An object that was put into the store.
     private enum Progress { case nothing, part, file }
+
+    private func sorted(
+        _ ids: some Sequence<AttachmentID>, by rank: (UnstoredFile) -> UInt64
+    ) -> [AttachmentID] {
+        let ranked = ids.map { (id: $0, rank: unstored[$0].map(rank) ?? 0) }
+        return ranked.sorted { a, b in
+            a.rank != b.rank ? a.rank < b.rank : a.id.bytes.lexicographicallyPrecedes(b.id.bytes)
+        }.map(\.id)
+    }
+
+    private mutating func attempt(
+        _ id: AttachmentID, at now: UInt64, _ events: inout [Event]
+    ) throws(SnapshotFailure) -> Progress {
+        guard !stop.isSet else { throw .stopped }
+        do throws(SnapshotFailure) { return try store(id, at: now) } catch {
+            events += try record(error, of: id)
+            unstored[id]?.pace.postpone(at: now)
+            unstored[id]?.soughtUntil = 0
+            return .nothing
+        }
+    }
 
     /// Puts a part of a file, or seeks the file.
     private mutating func store(
@@ -129,15 +141,14 @@ extension HubFiles {
     ///
     /// Each is sought for a while before it makes room for others.
     private mutating func endSearch(at now: UInt64) -> Bool {
-        let searches = sought.compactMap { id -> (id: AttachmentID, since: UInt64)? in
-            guard let file = unstored[id] else { return (id, 0) }
+        let searches = sought.filter { id in
+            guard let file = unstored[id] else { return true }
             let isEmpty = ((try? peer.attachments.incoming(id)) ?? nil)?.receivedLength ?? 0 == 0
-            guard isEmpty, file.soughtAt + Self.waitMilliseconds <= now else { return nil }
-            return (id, file.soughtAt)
+            return isEmpty && file.soughtAt + Self.waitMilliseconds <= now
         }
-        guard let longest = searches.min(by: { $0.since < $1.since }) else { return false }
-        unstored[longest.id]?.soughtUntil = 0
-        sought.remove(longest.id)
+        guard let longest = sorted(searches, by: \.soughtAt).first else { return false }
+        unstored[longest]?.soughtUntil = 0
+        sought.remove(longest)
         return true
     }
 

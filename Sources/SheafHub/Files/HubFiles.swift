@@ -77,7 +77,7 @@ package struct HubFiles {
     /// Number of files that documents reference, and that the object store may not have.
     package var unstoredCount: Int { unstored.count }
     /// Number of files among them that are in the store of this hub, and have not failed.
-    package var localCount: Int { unstored.keys.count { failures[$0] == nil && isHere($0) } }
+    package var localCount: Int { localFiles.count { !isFailed($0) } }
     /// A failure that has not ended; nil if there is none.
     package var failure: SnapshotFailure? { failures.first?.value }
 
@@ -106,6 +106,11 @@ package struct HubFiles {
         failures = failures.filter { unstored[$0.key] != nil || fetches[$0.key] != nil }
         return events
     }
+
+    /// The files that are in the store of this hub, and may not be in the object store.
+    var localFiles: Set<AttachmentID> { Set(unstored.keys.filter(isHere)) }
+
+    func isFailed(_ id: AttachmentID) -> Bool { failures[id] != nil }
 
     /// Time after which a check that has failed is repeated.
     private static let failedCheckMilliseconds: UInt64 = 60_000

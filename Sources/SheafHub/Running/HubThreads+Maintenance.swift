@@ -41,6 +41,8 @@ extension HubThreads {
             storeLog?.write(.warning, "this hub has replaced the log \(cause.sentence)")
         case .snapshot(.refused(let shard, let reason)):
             storeLog?.write(.error, "a snapshot is damaged: \(reason)", ["shard": "\(shard)"])
+        case .snapshot(.untrimmed(let shard, let reason)):
+            storeLog?.write(.error, "the log cannot be trimmed: \(reason)", ["shard": "\(shard)"])
         case .snapshot(let event):
             storeLog?.write(.debug, "the snapshots of the hub log: \(event)")
         }
@@ -57,6 +59,7 @@ extension MaintenanceCounts {
         case .snapshot(.verified): add("verified_snapshots")
         case .snapshot(.refused): add("refused_snapshots")
         case .snapshot(.trimmed): add("trims")
+        case .snapshot(.untrimmed): add("failed_maintenance")
         case .snapshot(.removed): add("removed_objects")
         }
     }

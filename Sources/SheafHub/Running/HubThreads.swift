@@ -174,7 +174,6 @@ final class HubThreads: Sendable {
 
     /// Whether this hub may have files of documents up to a commit that the engine lacks.
     func mayHaveOnlyCopies(through commit: UInt64) -> Bool {
-        guard (try? peer.store.attachments.ids)?.isEmpty != true else { return false }
         let files = state.withLock { $0.sample.files }
         return files.localCount > 0 || files.commit < commit
     }

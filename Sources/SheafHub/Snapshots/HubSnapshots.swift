@@ -17,6 +17,8 @@ package struct HubSnapshots {
         case written(shard: UInt16, entry: UInt64)
         case verified(shard: UInt16, entry: UInt64)
         case refused(shard: UInt16, reason: String)
+        /// A shard could not be trimmed; it is tried again.
+        case untrimmed(shard: UInt16, reason: String)
         case trimmed(shard: UInt16, before: UInt64)
         case removed(String)
     }
@@ -34,6 +36,8 @@ package struct HubSnapshots {
     private var candidates: [Candidate] = []
     private var nextList: UInt64 = 0
     private var trimmed: [UInt16: UInt64] = [:]
+    /// The times of the next attempts after failures to trim.
+    private var nextTrims: [UInt16: UInt64] = [:]
     /// The newest snapshot of each shard, and what was read of the shard when it was found.
     private var bases: [UInt16: (hash: XXH3.Hash128?, readLength: UInt64, since: UInt64)] = [:]
     /// When this hub last began a snapshot of each shard.
@@ -108,8 +112,16 @@ package struct HubSnapshots {
         } else if view.isChosen(for: shard), try isDue(shard, snapshots, view, at: now) {
             events += try write(shard, at: now)
         }
-        if view.isChosen(for: shard), try trim(shard, snapshots, view, at: now) {
-            events.append(.trimmed(shard: shard, before: (trimmed[shard] ?? 0) + 1))
+        guard view.isChosen(for: shard) else { return events }
+        do throws(SnapshotFailure) {
+            if try trim(shard, snapshots, view, at: now) {
+                events.append(.trimmed(shard: shard, before: (trimmed[shard] ?? 0) + 1))
+            }
+        } catch {
+            // Other shards are trimmed, and have snapshots, all the same.
+            guard !error.isOfObject, error != .stopped else { throw error }
+            nextTrims[shard] = now + Self.failedTrimMilliseconds
+            events.append(.untrimmed(shard: shard, reason: "\(error)"))
         }
         return events
     }
@@ -300,19 +312,24 @@ package struct HubSnapshots {
 
     // MARK: Trimming
 
+    /// Time after which a failed attempt to trim is repeated.
+    private static let failedTrimMilliseconds: UInt64 = 60_000
+
     /// Removes the entries up to that of the earlier snapshot, if no live hub needs them.
     private mutating func trim(
         _ shard: UInt16, _ snapshots: HubConfiguration.Snapshots, _ view: HubView, at now: UInt64
     ) throws(SnapshotFailure) -> Bool {
         guard let manifest = try usable(snapshots.earlier) else { return false }
         let entry = manifest.position.entry
-        guard entry > trimmed[shard] ?? 0,
+        guard entry > trimmed[shard] ?? 0, now >= nextTrims[shard] ?? 0,
             now.hasPassed(settings.trimMilliseconds, since: manifest.wallMilliseconds),
             view.shards[Int(shard)].progress.stored > entry,
             view.others.allSatisfy({ $0.shards[shard].map { $0.stored > entry } ?? false })
         else { return false }
         do throws(HubLogError) {
-            try log.trim(HubShard(shard, of: view.log), before: entry + 1)
+            while try log.trim(HubShard(shard, of: view.log), before: entry + 1) {
+                guard !stop.isSet else { return false }
+            }
         } catch {
             throw .log(error)
         }

@@ -173,16 +173,15 @@
             }
         }
 
-        /// Removes the entries of a shard before a number.
-        func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) {
+        /// Removes some entries of a shard before a number; returns whether there may be others.
+        func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
             try pool.run("removal of old entries") { statements throws(RequestError) in
                 let parameters: [PQParameter] = [
                     .bytes(shard.log.littleEndianBytes), .small(Int(shard.number)),
                     .number(entry), .number(UInt64(PostgreSQLLimits.trimmedEntries)),
                 ]
-                while try statements.request(PostgreSQLSchema.trim, parameters)
+                return try statements.request(PostgreSQLSchema.trim, parameters)
                     .changedRowCount > 0
-                {}
             }
         }
 

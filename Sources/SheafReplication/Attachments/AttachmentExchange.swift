@@ -34,6 +34,11 @@ package struct AttachmentExchange {
     /// The times of the next and the last check of which attachments the peer may read.
     var checkAt: UInt64?
     var checkedAt: UInt64 = 0
+    /// Attachments to check, those among them whose documents are not known, and those that more
+    /// documents reference than are kept.
+    var unchecked: Set<AttachmentID> = []
+    var unscanned: Set<AttachmentID> = []
+    var uncertain: Set<AttachmentID> = []
     /// Proofs of possession by the peer, in order.
     var checks: [PossessionCheck] = []
     /// Attachments that the peer was proven to possess, or may read by a proven token.
@@ -64,6 +69,7 @@ package struct AttachmentExchange {
     var isActive: Bool {
         !sought.isEmpty || !offered.isEmpty || !requestedParts.isEmpty || checkAt != nil
             || !checks.isEmpty || !proofsOwed.isEmpty || isCheckingProofs
+            || !unscanned.isEmpty || !uncertain.isEmpty
     }
 
     /// Number of further parts that may be requested from the peer.

@@ -13,11 +13,12 @@ extension AttachmentTransfer {
         let token = TokenAddress(attachment: id.bytes, document: document)
         for number in numbers where number != asker && !self[number].access.needsProofs {
             guard self[number].access.isShared(document.collection) else { continue }
+            guard !self[number].requestedProofs.contains(token) else { continue }
             guard self[number].requestedProofs.count < SyncLimits.askedProofs else {
                 mustCheckAll = true
                 continue
             }
-            guard self[number].requestedProofs.insert(token).inserted else { continue }
+            self[number].requestedProofs.insert(token)
             send(.requestProof(token), to: number)
         }
     }

@@ -42,7 +42,7 @@ extension AttachmentTransfer {
             senders[self[number].key, default: []].append(number)
         }
         var proven: Set<AttachmentID> = []
-        for id in wanted.sorted(by: { $0.description < $1.description }) {
+        for id in wanted.sorted(by: Self.precedes) {
             // An unreadable entry proves nothing; it is read again after the next commit.
             guard let tokens = try? snapshot.unprovenTokens(of: id) else { continue }
             if tokens.isEmpty { proven.insert(id) }
@@ -70,7 +70,7 @@ extension AttachmentTransfer {
             sendHopLimit(id)
         }
         // The peer may be able to read another document that names the attachment.
-        checkSoon(number)
+        checkSoon(id, by: number)
     }
 
     /// Handles an offer of an attachment whose possession the peer must prove.

@@ -56,45 +56,51 @@ extension AttachmentTransfer {
 
     /// Records that an attachment waits for room.
     mutating func waitForRoom() {
-        if admitAt == nil { admitAt = now + Self.relayNanoseconds }
+        if relayedCount < Self.maximumRelayed {
+            admitAt = now
+        } else if admitAt == nil {
+            admitAt = now + Self.relayNanoseconds
+        }
     }
 
     /// Fetches attachments that wait for room, if there may be some.
     mutating func admitWaiting() {
         guard let time = admitAt, time <= now else { return }
-        admitAt = nil
         removeUnavailable()
+        forgetFailures()
         // Each connection takes its turn, until none has an attachment that waits.
-        var idleCount = 0
-        for _ in 0..<(active.count + 2 * Self.maximumRelayed) {
-            guard idleCount < active.count else { return }
-            guard relayedCount < Self.maximumRelayed else { break }
-            let number = nextActive(after: lastAdmittedConnection) ?? active[0]
-            lastAdmittedConnection = number
-            guard let id = nextWaiting(of: number) else {
-                idleCount += 1
-                continue
-            }
-            idleCount = 0
-            self[number].lastAdmitted = id
+        let split = active.firstIndex { $0 > lastAdmittedConnection } ?? 0
+        var waiting = (active[split...] + active[..<split])
+            .map { (number: $0, ids: waitingRequests(of: $0)) }.filter { !$0.ids.isEmpty }
+        isAdmitting = true
+        var next = 0
+        while !waiting.isEmpty, relayedCount < Self.maximumRelayed {
+            if next >= waiting.count { next = 0 }
+            let (number, id) = (waiting[next].number, waiting[next].ids.removeLast())
+            (lastAdmittedConnection, self[number].lastAdmitted) = (number, id)
             review(id)
+            if waiting[next].ids.isEmpty { waiting.remove(at: next) } else { next += 1 }
         }
-        waitForRoom()
+        isAdmitting = false
+        admitAt = waiting.isEmpty && failed.isEmpty ? nil : now + Self.relayNanoseconds
     }
 
-    /// Returns the next requested attachment of a peer that is not fetched, in cyclic order.
-    private func nextWaiting(of number: UInt64) -> AttachmentID? {
+    /// Forgets failures that are old enough for another attempt.
+    mutating func forgetFailures() {
+        failed = failed.filter { $0.value + Self.relayNanoseconds > now }
+    }
+
+    /// Returns the requested attachments of a peer that are not fetched, the next one last.
+    private func waitingRequests(of number: UInt64) -> [AttachmentID] {
         let exchange = self[number]
         let waiting = exchange.sought.keys.filter {
-            wanted[$0] == nil && exchange.canRelay($0) && !((try? attachments?.has($0)) ?? false)
+            wanted[$0] == nil && failed[$0] == nil && exchange.canRelay($0)
+                && !exchange.granted.contains($0)
         }
-        func precedes(_ a: AttachmentID, _ b: AttachmentID) -> Bool {
-            a.bytes.lexicographicallyPrecedes(b.bytes)
-        }
-        let later = waiting.filter { id in
-            exchange.lastAdmitted.map { precedes($0, id) } ?? true
-        }
-        return (later.isEmpty ? waiting : later).min(by: precedes)
+        let all = waiting.sorted { Self.precedes($1, $0) }
+        guard let last = exchange.lastAdmitted else { return all }
+        // In cyclic order.
+        return all.filter { !Self.precedes(last, $0) } + all.filter { Self.precedes(last, $0) }
     }
 
     /// Removes attachments that are fetched only for others, and of which nothing arrives.
@@ -104,6 +110,10 @@ extension AttachmentTransfer {
             guard let file = wanted[id], !file.isForThisPeer,
                 file.since + Self.relayNanoseconds <= now
             else { continue }
+            guard !((try? attachments?.has(id)) ?? false) else {
+                do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }
+                continue
+            }
             let incoming = (try? attachments?.incoming(id)) ?? nil
             let length = incoming?.receivedLength ?? 0
             if length > file.receivedLength {

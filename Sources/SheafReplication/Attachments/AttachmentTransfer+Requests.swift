@@ -48,7 +48,10 @@ extension AttachmentTransfer {
     mutating func requestAttachment(_ id: AttachmentID, for fetcher: Fetcher) {
         guard let attachments else { return }
         if wanted[id] == nil {
-            guard fetcher != .others || relayedCount < Self.maximumRelayed else {
+            // New requests do not overtake those that wait.
+            if fetcher == .others, !isAdmitting,
+                admitAt != nil || relayedCount >= Self.maximumRelayed
+            {
                 return waitForRoom()
             }
             wanted[id] = WantedAttachment(since: now)
@@ -121,6 +124,8 @@ extension AttachmentTransfer {
     mutating func failFile(_ id: AttachmentID, _ error: AttachmentError) {
         let isOwn = wanted[id]?.isOwn ?? false
         removeRequest(id)
+        forgetFailures()
+        failed[id] = now
         if isOwn { effects.append(.fetched(id, .failed(error))) }
     }
 
@@ -160,7 +165,7 @@ extension AttachmentTransfer {
         guard let file = wanted[id] else { return 0 }
         // An attachment that must be hidden from the peer is not requested from it.
         guard !self[number].access.needsProofs || self[number].readable.contains(id) else {
-            checkSoon(number)
+            checkSoon(id, by: number)
             return 0
         }
         guard !file.isForThisPeer else { return SyncLimits.hops }

@@ -1,8 +1,6 @@
 import SheafAttachments
 import SheafDocument
-import SheafEngine
 import SheafStatements
-import SheafStorage
 package import SheafSync
 
 /// Attachments that are stored locally and served to other peers.
@@ -21,7 +19,7 @@ extension AttachmentTransfer {
         request.hops = message.hops
         if !request.mayRead { request.mayRead = !self[number].access.isRestricted }
         self[number].sought[id] = request
-        guard request.mayRead else { return checkSoon(number) }
+        guard request.mayRead else { return checkSoon(id, by: number) }
         if (try? attachments.has(id)) ?? false { offer(id, to: number) } else { review(id) }
     }
 
@@ -67,12 +65,6 @@ extension AttachmentTransfer {
         }
     }
 
-    /// Schedules a check of which requested attachments the peer may read.
-    mutating func checkSoon(_ number: UInt64) {
-        guard self[number].checkAt == nil else { return }
-        self[number].checkAt = max(now, self[number].checkedAt &+ Self.checkNanoseconds)
-    }
-
     /// Applies changed scopes: withdraws all offers, and the read access of restricted peers.
     mutating func change(_ scopes: SyncScopes) {
         for number in numbers {
@@ -85,117 +77,5 @@ extension AttachmentTransfer {
                 self[number].proofsOwed[token]?.checked = nil
             }
         }
-    }
-
-    /// Determines which requested attachments the peer may read, at most once per second.
-    ///
-    /// `room` is reduced by the number of examined documents.
-    mutating func checkReaders(_ number: UInt64, _ room: inout Int) {
-        guard let time = self[number].checkAt, time <= now else {
-            return
-        }
-        let wanted = unread(by: number)
-        let areKnown = wanted.allSatisfy(references.covers)
-        if !areKnown, let scannedAt, scannedAt + scanNanoseconds > now {
-            self[number].checkAt = scannedAt + scanNanoseconds
-            return
-        }
-        (self[number].checkAt, self[number].checkedAt) = (nil, now)
-        guard !wanted.isEmpty else { return }
-        do throws(EngineError) {
-            if !areKnown { try scan(for: wanted) }
-            let readable = try readable(of: wanted, by: number, &room)
-            for id in readable.sorted(by: { $0.description < $1.description }) {
-                self[number].sought[id]?.mayRead = true
-                if self[number].check(of: id) != nil { prove(id, by: number) }
-                if self[number].access.needsProofs, self.wanted[id] != nil {
-                    self[number].readable.insert(id)
-                }
-                offer(id, to: number)
-                review(id)
-            }
-        } catch {
-            // An unreadable document grants nothing; the check is repeated after the next commit.
-            references = ReferencingDocuments()
-        }
-    }
-
-    /// The attachments of which the peer may not be known to read a document.
-    private func unread(by number: UInt64) -> Set<AttachmentID> {
-        var wanted = Set(self[number].sought.filter { !$0.value.mayRead }.keys)
-        if self[number].access.needsProofs {
-            wanted.formUnion(self[number].checks.map(\.id))
-            wanted.formUnion(order.filter { !self[number].readable.contains($0) })
-        }
-        return wanted
-    }
-
-    /// The minimum time between two scans, ten times as long as one takes.
-    private var scanNanoseconds: UInt64 {
-        let count = snapshot.log.tree.count(in: StoreKey.documents)
-        return min(UInt64(count) * Self.scanNanosecondsPerDocument, Self.longestScanNanoseconds)
-    }
-
-    /// Finds the documents that reference attachments, also those that other peers request.
-    private mutating func scan(for wanted: Set<AttachmentID>) throws(EngineError) {
-        let limit = max(wanted.count, ReferencingDocuments.maximumAttachments)
-        var all = wanted.union(order.prefix(limit - wanted.count))
-        var last: UInt64?
-        while all.count < limit, let number = nextActive(after: last) {
-            last = number
-            all.formUnion(unread(by: number).prefix(limit - all.count))
-        }
-        scannedAt = now
-        try references.scan(for: all, in: snapshot)
-    }
-
-    /// Requests confirmations of the tokens by which the peer could read attachments.
-    private mutating func requestProofs(
-        _ ids: Set<AttachmentID>, _ key: [UInt8], _ document: StoredDocument,
-        for number: UInt64,
-        _ snapshot: DocumentSnapshot
-    ) throws(EngineError) {
-        guard let address = snapshot.address(of: key),
-            try self[number].access.maySend(document, before: nil, key, address, snapshot.names)
-        else { return }
-        for id in ids { requestProof(of: id, in: address) }
-    }
-
-    private mutating func readable(
-        of wanted: Set<AttachmentID>, by number: UInt64, _ room: inout Int
-    ) throws(EngineError) -> Set<AttachmentID> {
-        let snapshot = snapshot
-        var (readable, named) = (Set<AttachmentID>(), Set<AttachmentID>())
-        func visit(
-            _ key: [UInt8], _ document: StoredDocument, _ ids: Set<AttachmentID>
-        ) throws(EngineError) -> Bool {
-            room -= 1
-            named.formUnion(ids)
-            let all = ids
-            let ids = self[number].access.needsProofs ? snapshot.proven(all, inDocument: key) : all
-            if ids != all {
-                try requestProofs(all.subtracting(ids), key, document, for: number, snapshot)
-            }
-            if !ids.isSubset(of: readable), let address = snapshot.address(of: key),
-                try self[number].access.maySend(document, before: nil, key, address, snapshot.names)
-            {
-                readable.formUnion(ids)
-            }
-            return readable.count < wanted.count
-        }
-        for key in references.keys(referencing: wanted) {
-            guard let (document, ids) = try snapshot.references(in: key, among: wanted) else {
-                continue
-            }
-            guard try visit(key, document, ids) else { break }
-        }
-        let common = references.common(among: wanted).subtracting(readable)
-        if !common.isEmpty { try snapshot.forEachReferencing(common, visit) }
-        // Without rules for the peer, only scopes restrict it, and they apply only to named
-        // attachments.
-        if self[number].access.readable == nil, self[number].access.sendable == nil {
-            readable.formUnion(wanted.subtracting(named))
-        }
-        return readable
     }
 }

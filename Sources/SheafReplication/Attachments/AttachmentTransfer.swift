@@ -67,6 +67,14 @@ package struct AttachmentTransfer {
     /// The documents that reference the requested attachments, and the time of their last scan.
     var references = ReferencingDocuments()
     var scannedAt: UInt64?
+    /// When documents are scanned next, and when for an attachment that too many reference; nil if
+    /// no peer waits for it.
+    var scanAt: UInt64?
+    var commonScanAt: UInt64?
+    /// The connections that took their turns last: in checks of rights, and in both scans.
+    var lastCheckedConnection: UInt64 = 0
+    var lastScannedConnection: UInt64 = 0
+    var lastCommonConnection: UInt64 = 0
     /// The changes of the last commits, for the readers of attachments.
     var changes = ReferencingDocuments.Changes.all
     /// Whether all readers must be checked after the next commit.
@@ -90,8 +98,9 @@ package struct AttachmentTransfer {
     /// When attachments that wait for room are fetched; nil if none waits.
     var admitAt: UInt64?
     var lastAdmittedConnection: UInt64 = 0
-    /// The connection whose rights were checked last.
-    private var lastCheckedConnection: UInt64 = 0
+    var isAdmitting = false
+    /// Attachments that could not be fetched for others, and when; they wait for some time.
+    var failed: [AttachmentID: UInt64] = [:]
     /// The time at which the wanted attachments were last marked as in use.
     private var touchedAt: UInt64 = 0
     /// Attachments fetched for this peer whose tokens may be unproven, stored locally or not.
@@ -115,7 +124,7 @@ package struct AttachmentTransfer {
     /// Time after which an attachment that nothing arrives of makes room, in nanoseconds.
     static let relayNanoseconds: UInt64 = 20_000_000_000
     /// Number of documents that are checked at once for the rights of peers.
-    private static let checkedDocuments = 1_024
+    static let checkedDocuments = 1_024
     private static let touchNanoseconds: UInt64 = 60_000_000_000
     /// Time between two scans of all documents, in nanoseconds: for each document, and at most.
     static let scanNanosecondsPerDocument: UInt64 = 5_000
@@ -232,20 +241,10 @@ package struct AttachmentTransfer {
         for id in order { attachments?.touch(id) }
     }
 
-    /// Checks the rights of peers whose time has come; the rest is due at once.
-    private mutating func checkReaders() {
-        var room = Self.checkedDocuments
-        for _ in 0..<active.count where room > 0 && !active.isEmpty {
-            let number = nextActive(after: lastCheckedConnection) ?? active[0]
-            lastCheckedConnection = number
-            checkReaders(number, &room)
-        }
-    }
-
     /// The time at which work is due next; nil if none is.
     package var deadline: UInt64? {
         var deadlines = active.compactMap { self[$0].checkAt }
-        if let time = admitAt { deadlines.append(time) }
+        deadlines += [admitAt, scanAt, commonScanAt].compactMap { $0 }
         for number in active where !self[number].requestedParts.isEmpty {
             deadlines.append(self[number].lastReceipt + Self.stallNanoseconds)
         }
@@ -269,7 +268,11 @@ package struct AttachmentTransfer {
     ///
     /// With `areRightsChanged`, peers may read other documents than before.
     mutating func beginChecks(areRightsChanged: Bool) -> [UInt64] {
-        references.advance(to: snapshot)
+        if order.isEmpty, active.isEmpty {
+            references.reset(at: snapshot.log.commit)
+        } else {
+            references.advance(to: snapshot)
+        }
         let found = references.takeChanges()
         changes = areRightsChanged || mustCheckAll ? .all : found
         mustCheckAll = false
@@ -293,15 +296,7 @@ package struct AttachmentTransfer {
         for id in self[number].sought.keys.sorted(by: { $0.description < $1.description }) {
             offer(id, to: number)
         }
-        let seeksUnread = self[number].sought.contains { id, request in
-            !request.mayRead && mayHaveChanged(id)
-        }
-        let isUnknown =
-            self[number].access.needsProofs
-            && order.contains {
-                !self[number].readable.contains($0) && mayHaveChanged($0)
-            }
-        if seeksUnread || isUnknown { checkSoon(number) }
+        for id in unread(by: number) where mayHaveChanged(id) { checkSoon(id, by: number) }
     }
 
     /// Makes the received chunks durable, so that they are not fetched again.

@@ -1,13 +1,13 @@
 package import SheafDocument
 package import SheafEngine
-import SheafStorage
+package import SheafStorage
 
 /// The documents that reference attachments which peers request, found by one scan for all of them.
 ///
 /// Later commits are read from the log: to check the rights of a peer again costs the documents
 /// that reference its attachments, not all documents.
 package struct ReferencingDocuments {
-    /// Maximum number of attachments of other peers in one scan.
+    /// Maximum number of attachments in one scan, unless one peer requests more.
     static let maximumAttachments = 4_096
     /// Maximum number of documents that are kept for an attachment.
     package static let maximumDocuments = 256
@@ -15,11 +15,14 @@ package struct ReferencingDocuments {
     /// The documents by attachment, and the attachments by document.
     private var documents: [AttachmentID: Set<[UInt8]>] = [:]
     private var attachments: [[UInt8]: Set<AttachmentID>] = [:]
-    /// Attachments in more documents, for which each check scans all documents.
-    private var common: Set<AttachmentID> = []
+    /// Attachments with more documents than are kept.
+    package private(set) var common: Set<AttachmentID> = []
+    /// Whether the scan has met documents that are not readable.
+    package private(set) var isIncomplete = false
     /// The commit up to which the documents are known.
     private var commit: CommitID = 0
-    private var changes = Changes.some([])
+    private var changed: Set<AttachmentID> = []
+    private var isAllChanged = false
 
     /// The attachments whose readers may have changed.
     package enum Changes: Equatable {
@@ -29,45 +32,34 @@ package struct ReferencingDocuments {
 
     package init() {}
 
+    package var isEmpty: Bool { documents.isEmpty }
+
     /// Whether the documents that reference an attachment are known.
-    package func covers(_ id: AttachmentID) -> Bool {
-        documents[id] != nil || common.contains(id)
-    }
+    package func covers(_ id: AttachmentID) -> Bool { documents[id] != nil }
 
-    /// Returns the attachments among `wanted` that too many documents reference.
-    package func common(among wanted: Set<AttachmentID>) -> Set<AttachmentID> {
-        wanted.intersection(common)
-    }
-
-    /// Returns the keys of the documents that have referenced any of `wanted`, in order.
-    package func keys(referencing wanted: Set<AttachmentID>) -> [[UInt8]] {
-        var found: Set<[UInt8]> = []
-        for id in wanted { found.formUnion(documents[id] ?? []) }
-        return found.sorted { $0.lexicographicallyPrecedes($1) }
+    /// Returns the keys of the kept documents that have referenced an attachment, in order.
+    package func keys(referencing id: AttachmentID) -> [[UInt8]] {
+        (documents[id] ?? []).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
     /// Finds the documents that reference attachments, and no others from then on.
-    package mutating func scan(
-        for wanted: Set<AttachmentID>, in snapshot: DocumentSnapshot
-    ) throws(EngineError) {
+    package mutating func scan(for wanted: Set<AttachmentID>, in snapshot: DocumentSnapshot) {
         var found = ReferencingDocuments()
         for id in wanted { found.documents[id] = [] }
-        try snapshot.forEachReferencing(wanted) { (key, _, ids) in
+        found.isIncomplete = snapshot.forEachReadable(referencing: wanted) { key, _, ids in
             for id in ids { found.add(key, to: id) }
             return true
         }
         found.commit = snapshot.log.commit
-        found.changes = commit == found.commit ? changes : .all
+        (found.changed, found.isAllChanged) = (changed, isAllChanged || commit != found.commit)
         self = found
     }
 
     private mutating func add(_ key: [UInt8], to id: AttachmentID) {
-        guard let count = documents[id]?.count else { return }
-        guard count < Self.maximumDocuments || documents[id]?.contains(key) == true else {
-            for key in documents.removeValue(forKey: id) ?? [] {
-                attachments[key]?.remove(id)
-                if attachments[key]?.isEmpty == true { attachments[key] = nil }
-            }
+        guard let count = documents[id]?.count, documents[id]?.contains(key) == false else {
+            return
+        }
+        guard count < Self.maximumDocuments else {
             common.insert(id)
             return
         }
@@ -80,7 +72,7 @@ package struct ReferencingDocuments {
     /// Reads the commits up to a snapshot.
     package mutating func advance(to snapshot: DocumentSnapshot) {
         guard commit != snapshot.log.commit else { return }
-        guard !documents.isEmpty || !common.isEmpty, commit >= snapshot.log.compactedThrough,
+        guard !documents.isEmpty, commit >= snapshot.log.compactedThrough,
             commit < snapshot.log.commit
         else { return reset(at: snapshot.log.commit) }
         do throws(EngineError) {
@@ -90,15 +82,16 @@ package struct ReferencingDocuments {
             }
             commit = snapshot.log.commit
         } catch {
-            // The next scan finds the documents, or reports the error.
+            // The next scan finds the documents that are readable.
             reset(at: snapshot.log.commit)
         }
     }
 
-    private mutating func reset(at commit: CommitID) {
+    /// Forgets all documents.
+    package mutating func reset(at commit: CommitID) {
         self = ReferencingDocuments()
         self.commit = commit
-        changes = .all
+        isAllChanged = true
     }
 
     private mutating func record(
@@ -108,30 +101,25 @@ package struct ReferencingDocuments {
         case .document?:
             let key = Array(operation.key)
             // Any change of a document can permit a peer to read it.
-            change(attachments[key] ?? [])
-            guard operation.kind != .remove,
-                try snapshot.mayReferenceAttachments(operation.payload, operation.key)
-            else { return }
+            changed.formUnion(attachments[key] ?? [])
+            // The documents of a common attachment that are not kept can have changed elsewhere.
+            guard operation.kind != .remove else { return }
+            let hasTokens = try snapshot.mayReferenceAttachments(operation.payload, operation.key)
+            guard hasTokens || !common.isEmpty else { return }
             for id in try snapshot.attachments(referencedBy: key) where covers(id) {
                 add(key, to: id)
-                change([id])
+                changed.insert(id)
             }
         case .unprovenToken(let bytes, _)?:
-            if bytes == UnprovenTokens.allAttachments { changes = .all }
-            if let id = AttachmentID(bytes: bytes) { change([id]) }
+            if bytes == UnprovenTokens.allAttachments { isAllChanged = true }
+            if let id = AttachmentID(bytes: bytes), covers(id) { changed.insert(id) }
         default: break
         }
-        // Documents of these are not known.
-        change(common)
-    }
-
-    private mutating func change(_ ids: Set<AttachmentID>) {
-        if case .some(let known) = changes { changes = .some(known.union(ids)) }
     }
 
     /// Returns the changes since the last call.
     package mutating func takeChanges() -> Changes {
-        defer { changes = .some([]) }
-        return changes
+        defer { (changed, isAllChanged) = ([], false) }
+        return isAllChanged ? .all : .some(changed)
     }
 }

@@ -18,10 +18,12 @@ struct AttachmentTransferTests {
     }
 
     /// Returns a transfer without attachments, with open connections 1 to `count`.
-    private func transfer(connections count: UInt8) throws -> AttachmentTransfer {
+    private func transfer(
+        connections count: UInt8, _ store: AttachmentStore = AttachmentStore(in: MemoryVolume())
+    ) throws -> AttachmentTransfer {
         let simulation = try IndexSimulation(seed: 1, FakeClock())
         var transfer = AttachmentTransfer(
-            AttachmentStore(in: MemoryVolume()), simulation.engine, quota: 1 << 20,
+            store, simulation.engine, quota: 1 << 20,
             simulation.engine.snapshot())
         for number in 1...count { transfer.open(UInt64(number), exchange(number)) }
         return transfer
@@ -119,26 +121,48 @@ struct AttachmentTransferTests {
         throws
     {
         var transfer = try transfer(connections: 3)
-        for id in ids(0..<100) { transfer.sought(Seek(id: id, hops: 3), on: 1) }
-        for id in ids(100..<102) { transfer.sought(Seek(id: id, hops: 3), on: 2) }
+        for id in ids(0..<200) { transfer.sought(Seek(id: id, hops: 3), on: 1) }
+        for id in ids(200..<202) { transfer.sought(Seek(id: id, hops: 3), on: 2) }
         let first = forwarded(by: &transfer)
         #expect(first == Set(ids(0..<64)))
         transfer.sought(Seek(id: ids(5..<6)[0], hops: 0), on: 1)
         transfer.tick()
-        #expect(forwarded(by: &transfer).count == 1)
+        var found = forwarded(by: &transfer)
+        #expect(found.count == 1)
         // Nothing has arrived of any of them, so the others come next, those of both peers.
-        let second = 1_000_000_000 * 1
-        var found: Set<[UInt8]> = []
-        for _ in 0..<2 {
-            transfer.now += UInt64(20 * second)
+        for _ in 0..<4 {
+            transfer.now += 20_000_000_000
             transfer.tick()
             found.formUnion(forwarded(by: &transfer))
-            #expect(found.isSuperset(of: ids(100..<102)))
+            #expect(found.isSuperset(of: ids(200..<202)))
         }
-        #expect(found.union(first) == Set(ids(0..<102)))
-        transfer.now += UInt64(20 * second)
+        #expect(found.union(first) == Set(ids(0..<202)))
+    }
+
+    @Test func `a peer that repeats its requests does not overtake others`() throws {
+        var transfer = try transfer(connections: 3)
+        for id in ids(0..<64) { transfer.sought(Seek(id: id, hops: 3), on: 1) }
+        for id in ids(200..<202) { transfer.sought(Seek(id: id, hops: 3), on: 2) }
+        _ = sent(by: &transfer)
+        for id in ids(0..<64) {
+            for hops in [0, 3] { transfer.sought(Seek(id: id, hops: hops), on: 1) }
+        }
         transfer.tick()
-        #expect(transfer.deadline != nil)
+        #expect(forwarded(by: &transfer).isSuperset(of: ids(200..<202)))
+    }
+
+    @Test func `a file that has arrived is offered, although others wait for room`() throws {
+        let file = SampleFile(seed: 1, length: 9)
+        let store = AttachmentStore(in: MemoryVolume())
+        var transfer = try transfer(connections: 3, store)
+        transfer.sought(Seek(id: file.id.bytes, hops: 3), on: 1)
+        for id in ids(0..<100) { transfer.sought(Seek(id: id, hops: 3), on: 1) }
+        _ = sent(by: &transfer)
+        _ = try store.add(file.bytes)
+        transfer.now += 20_000_000_000
+        transfer.tick()
+        let offer = AttachmentTransfer.Message.offer(Offer(id: file.id.bytes, length: 9))
+        #expect(sent(by: &transfer)[1]?.contains(offer) == true)
     }
 
     @Test func `requests that no peer forwards wait for nothing`() throws {
