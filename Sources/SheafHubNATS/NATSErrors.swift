@@ -11,7 +11,8 @@
             static let notEnabled: [UInt32] = [10039, 10076]
             static let otherStream: UInt32 = 10058
             static let noStream: UInt32 = 10059
-            static let otherSequence: UInt32 = 10071
+            /// The second one has no number in its text: another change was in flight.
+            static let otherSequence: [UInt32] = [10071, 10164]
         }
 
         /// Creates an error from the results of a request.

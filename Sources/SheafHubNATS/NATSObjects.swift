@@ -268,7 +268,7 @@
                     let status = js_Publish(
                         nil, context, subject, bytes, Int32(bytes.count), &options, code)
                     let number = code.pointee.rawValue
-                    isChanged = number == HubLogError.Code.otherSequence
+                    isChanged = HubLogError.Code.otherSequence.contains(number)
                     // Without a responder, no broker has the message.
                     isAnswered = number != 0 || status == NATS_NO_RESPONDERS
                     return isChanged ? NATS_OK : status
