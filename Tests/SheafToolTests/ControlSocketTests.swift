@@ -22,7 +22,9 @@ import Testing
         // These silent clients exceed the maximum number of served connections.
         let more = try (0..<20).map { _ in try RawClient(scene.path("ann.peer")) }
         #expect(try peer.stop() == 0)
-        for client in silent { #expect(client.read() == "") }
+        // On a loaded machine, the timeout may have ended the connection before.
+        let answers = ["", #"!{"code":1,"message":"the peer is stopping"}"# + "\n"]
+        for client in silent { #expect(answers.contains(client.read())) }
         withExtendedLifetime(more) {}
     }
 

@@ -81,13 +81,20 @@ struct StoppingTests {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
         _ = try server.address()
         let usual = try idleTime()
-        let start = server.processorMilliseconds
         let client = try RunningPeer(
             "execute", store: server.store, ["CREATE INDEX byText ON cars (text, n)"])
-        while server.processorMilliseconds < start + 50 {}
+        try waitForStatement("CREATE INDEX", on: server)
         try expectStop(of: server, idle: usual)
         #expect(try client.end() == 1)
         #expect(client.errorText.contains("the peer is stopping and has canceled the statement"))
+    }
+
+    /// Waits until a peer runs a statement that begins with these words.
+    private func waitForStatement(_ words: String, on peer: RunningPeer) throws {
+        let running = "SELECT text FROM system:active_requests WHERE text LIKE '\(words)%'"
+        while try peer.execute(running).isEmpty {
+            try #require(Clock.system.monotonicNanoseconds() < RunningPeer.deadline)
+        }
     }
 
     /// Waits until a peer has used half a second of processor time since `start`.
@@ -143,10 +150,9 @@ struct StoppingTests {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
         _ = try server.address()
         try fill(server)
-        let start = server.processorMilliseconds
         let client = try RunningPeer(
             "execute", store: server.store, ["\(beginning) \(slow(25, kilobytes: 800))"])
-        waitForWork(of: server, since: start)
+        try waitForStatement(beginning, on: server)
         try expectStop(of: server)
         #expect(try client.end() == 1)
         #expect(client.errorText.contains("the peer is stopping and has canceled the statement"))

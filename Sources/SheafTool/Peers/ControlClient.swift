@@ -11,9 +11,8 @@ enum ControlClient {
         _ body: (String) -> Void
     ) throws(ToolError) {
         let socket = try ControlSocket.connecting(toStore: path)
-        guard socket.write(Value.object(request).json) else {
-            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) does not respond")
-        }
+        // A peer that stops sends its error even if it has not read the whole request.
+        _ = socket.write(Value.object(request).json)
         var lines = ControlLines(socket)
         while let line = lines.next() {
             switch line.first {

@@ -112,8 +112,11 @@ final class ControlServer: Sendable {
 
     private func answer(_ socket: ControlSocket) {
         var lines = ControlLines(socket)
-        guard let line = lines.next() else { return }
         do throws(ToolError) {
+            guard let line = lines.next() else {
+                guard state.withLock({ $0.isStopping }) else { return }
+                throw .failed("the peer is stopping")
+            }
             guard case .object(let request)? = try? Value(json: line) else {
                 throw .failed("the request is not a JSON object")
             }
