@@ -34,10 +34,10 @@ extension HubFiles {
         }
         // New files are not stuck after those that no peer has.
         let missing = unstored.filter { $0.value.pace.isDue(at: now) && !local.contains($0.key) }
-        let sought = sorted(missing.keys, by: \.soughtAt)
+        let due = sorted(missing.keys, by: \.soughtAt)
         let limit = here.isEmpty ? Self.maximumChecked : Self.checkedBesides
-        for id in sought.prefix(limit) { _ = try attempt(id, at: now, &events) }
-        isBusy = isBusy || !here.isEmpty || sought.count > limit
+        for id in due.prefix(limit) { _ = try attempt(id, at: now, &events) }
+        isBusy = isBusy || !here.isEmpty || due.count > limit
         try seek(at: now)
         return events
     }

@@ -238,6 +238,7 @@ package struct HubMaintenance {
         } catch {
             if error.isOfHub {
                 releasedUntil = peer.wallMilliseconds + settings.replacementMilliseconds
+                // If this fails, another hub begins after the takeover time.
                 try? replacement.release(old)
             }
             throw error

@@ -58,7 +58,7 @@ extension AttachmentTransfer {
             self[number].unchecked.remove(id)
             guard references.covers(id) else {
                 self[number].unscanned.insert(id)
-                if scanAt == nil { scanAt = max(now, scannedAt.map { $0 + pause } ?? 0) }
+                scans.request(at: now, pause: pause)
                 continue
             }
             switch access(of: number, to: id, &room) {
@@ -66,7 +66,7 @@ extension AttachmentTransfer {
             case .refused: break
             case .unknown:
                 self[number].uncertain.insert(id)
-                if commonScanAt == nil { commonScanAt = now }
+                commonScans.request(at: now, pause: pause)
             }
         }
     }
@@ -132,13 +132,12 @@ extension AttachmentTransfer {
 
     /// Finds the documents that reference attachments, if it is time; returns whether it did.
     private mutating func scanIfDue() -> Bool {
-        guard let time = scanAt, time <= now else { return false }
-        (scanAt, scannedAt) = (nil, now)
+        guard scans.beginIfDue(at: now) else { return false }
         references.scan(for: attachmentsToScan(), in: snapshot)
         for number in active where !self[number].unscanned.isEmpty {
             let found = self[number].unscanned.filter(references.covers)
             self[number].unscanned.subtract(found)
-            if !self[number].unscanned.isEmpty { scanAt = now + pause }
+            if !self[number].unscanned.isEmpty { scans.request(at: now, pause: pause) }
             guard !found.isEmpty else { continue }
             self[number].unchecked.formUnion(found)
             self[number].checkAt = now
@@ -151,11 +150,11 @@ extension AttachmentTransfer {
         let limit = ReferencingDocuments.maximumAttachments
         var found: Set<AttachmentID> = []
         for _ in active where found.count < limit {
-            let number = nextActive(after: lastScannedConnection) ?? active[0]
+            let number = nextActive(after: scans.lastConnection) ?? active[0]
             let ids = self[number].unscanned.intersection(unread(by: number))
             self[number].unscanned = ids
             guard found.isEmpty || found.union(ids).count <= limit else { break }
-            lastScannedConnection = number
+            scans.lastConnection = number
             found.formUnion(ids)
         }
         for id in order where found.count < limit { found.insert(id) }
@@ -169,17 +168,16 @@ extension AttachmentTransfer {
 
     /// Examines all documents of common attachments for one peer, if it is time.
     private mutating func scanCommonIfDue() {
-        guard let time = commonScanAt, time <= now else { return }
-        commonScanAt = nil
+        guard commonScans.beginIfDue(at: now) else { return }
         for _ in active {
-            let number = nextActive(after: lastCommonConnection) ?? active[0]
-            lastCommonConnection = number
+            let number = nextActive(after: commonScans.lastConnection) ?? active[0]
+            commonScans.lastConnection = number
             let ids = self[number].uncertain.intersection(unread(by: number))
             self[number].uncertain = []
             guard !ids.isEmpty else { continue }
             scanAll(for: ids, of: number)
             if active.contains(where: { !self[$0].uncertain.isEmpty }) {
-                commonScanAt = now + pause
+                commonScans.request(at: now, pause: pause)
             }
             return
         }

@@ -54,47 +54,36 @@ extension AttachmentTransfer {
 
     // MARK: Room
 
-    /// Records that an attachment waits for room.
-    mutating func waitForRoom() {
-        if relayedCount < Self.maximumRelayed {
-            admitAt = now
-        } else if admitAt == nil {
-            admitAt = now + Self.relayNanoseconds
-        }
-    }
+    /// Whether another attachment can be fetched only for others.
+    var hasRoom: Bool { relayedCount < Self.maximumRelayed }
 
     /// Fetches attachments that wait for room, if there may be some.
     mutating func admitWaiting() {
-        guard let time = admitAt, time <= now else { return }
+        guard relays.areDue(at: now) else { return }
         removeUnavailable()
-        forgetFailures()
+        relays.forgetFailures(at: now)
         // Each connection takes its turn, until none has an attachment that waits.
-        let split = active.firstIndex { $0 > lastAdmittedConnection } ?? 0
+        let split = active.firstIndex { $0 > relays.lastConnection } ?? 0
         var waiting = (active[split...] + active[..<split])
             .map { (number: $0, ids: waitingRequests(of: $0)) }.filter { !$0.ids.isEmpty }
-        isAdmitting = true
+        relays.areRunning = true
         var next = 0
-        while !waiting.isEmpty, relayedCount < Self.maximumRelayed {
+        while !waiting.isEmpty, hasRoom {
             if next >= waiting.count { next = 0 }
             let (number, id) = (waiting[next].number, waiting[next].ids.removeLast())
-            (lastAdmittedConnection, self[number].lastAdmitted) = (number, id)
+            (relays.lastConnection, self[number].lastAdmitted) = (number, id)
             review(id)
             if waiting[next].ids.isEmpty { waiting.remove(at: next) } else { next += 1 }
         }
-        isAdmitting = false
-        admitAt = waiting.isEmpty && failed.isEmpty ? nil : now + Self.relayNanoseconds
-    }
-
-    /// Forgets failures that are old enough for another attempt.
-    mutating func forgetFailures() {
-        failed = failed.filter { $0.value + Self.relayNanoseconds > now }
+        relays.areRunning = false
+        relays.end(at: now, isWaiting: !waiting.isEmpty)
     }
 
     /// Returns the requested attachments of a peer that are not fetched, the next one last.
     private func waitingRequests(of number: UInt64) -> [AttachmentID] {
         let exchange = self[number]
         let waiting = exchange.sought.keys.filter {
-            wanted[$0] == nil && failed[$0] == nil && exchange.canRelay($0)
+            wanted[$0] == nil && !relays.hasFailed($0) && exchange.canRelay($0)
                 && !exchange.granted.contains($0)
         }
         let all = waiting.sorted { Self.precedes($1, $0) }
@@ -105,10 +94,10 @@ extension AttachmentTransfer {
 
     /// Removes attachments that are fetched only for others, and of which nothing arrives.
     private mutating func removeUnavailable() {
-        guard relayedCount >= Self.maximumRelayed else { return }
+        guard !hasRoom else { return }
         for id in order {
             guard let file = wanted[id], !file.isForThisPeer,
-                file.since + Self.relayNanoseconds <= now
+                file.since + RelayTurns.patience <= now
             else { continue }
             guard !((try? attachments?.has(id)) ?? false) else {
                 do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }

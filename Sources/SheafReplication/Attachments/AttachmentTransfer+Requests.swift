@@ -49,10 +49,8 @@ extension AttachmentTransfer {
         guard let attachments else { return }
         if wanted[id] == nil {
             // New requests do not overtake those that wait.
-            if fetcher == .others, !isAdmitting,
-                admitAt != nil || relayedCount >= Self.maximumRelayed
-            {
-                return waitForRoom()
+            if fetcher == .others, relays.mustWait || !hasRoom {
+                return relays.wait(at: now, hasRoom: hasRoom)
             }
             wanted[id] = WantedAttachment(since: now)
             order.append(id)
@@ -97,6 +95,7 @@ extension AttachmentTransfer {
                 id, .progress(received: incoming.receivedLength, length: incoming.length)))
     }
 
+    /// Ends the fetch of an attachment, for all who requested it.
     mutating func removeRequest(_ id: AttachmentID) {
         guard let file = wanted.removeValue(forKey: id) else { return }
         // Chunks received so far are kept for a later fetch.
@@ -106,7 +105,7 @@ extension AttachmentTransfer {
         for number in numbers { self[number].readable.remove(id) }
         sendHopLimit(id)
         // Other requests may now be within the limit.
-        if !file.isForThisPeer, admitAt != nil { admitAt = now }
+        if !file.isForThisPeer { relays.useRoom(at: now) }
         if order.count >= SyncLimits.soughtAttachments {
             for number in numbers { sendRequests(to: number) }
         }
@@ -124,8 +123,7 @@ extension AttachmentTransfer {
     mutating func failFile(_ id: AttachmentID, _ error: AttachmentError) {
         let isOwn = wanted[id]?.isOwn ?? false
         removeRequest(id)
-        forgetFailures()
-        failed[id] = now
+        relays.recordFailure(of: id, at: now)
         if isOwn { effects.append(.fetched(id, .failed(error))) }
     }
 

@@ -64,17 +64,14 @@ package struct AttachmentTransfer {
     let quota: Int
     /// The newest durable snapshot.
     var snapshot: DocumentSnapshot
-    /// The documents that reference the requested attachments, and the time of their last scan.
+    /// The documents that reference the requested attachments.
     var references = ReferencingDocuments()
-    var scannedAt: UInt64?
-    /// When documents are scanned next, and when for an attachment that too many reference; nil if
-    /// no peer waits for it.
-    var scanAt: UInt64?
-    var commonScanAt: UInt64?
-    /// The connections that took their turns last: in checks of rights, and in both scans.
+    /// The scans that find these documents.
+    var scans = ScanTurns()
+    /// The scans for attachments that too many documents reference.
+    var commonScans = ScanTurns()
+    /// The connection whose rights were checked last.
     var lastCheckedConnection: UInt64 = 0
-    var lastScannedConnection: UInt64 = 0
-    var lastCommonConnection: UInt64 = 0
     /// The changes of the last commits, for the readers of attachments.
     var changes = ReferencingDocuments.Changes.all
     /// Whether all readers must be checked after the next commit.
@@ -95,12 +92,8 @@ package struct AttachmentTransfer {
     var received: [[UInt8]: ReceivedAttachments] = [:]
     /// Number of the connection that was served last.
     var lastServedConnection: UInt64 = 0
-    /// When attachments that wait for room are fetched; nil if none waits.
-    var admitAt: UInt64?
-    var lastAdmittedConnection: UInt64 = 0
-    var isAdmitting = false
-    /// Attachments that could not be fetched for others, and when; they wait for some time.
-    var failed: [AttachmentID: UInt64] = [:]
+    /// The turns of attachments that wait for room.
+    var relays = RelayTurns()
     /// The time at which the wanted attachments were last marked as in use.
     private var touchedAt: UInt64 = 0
     /// Attachments fetched for this peer whose tokens may be unproven, stored locally or not.
@@ -121,13 +114,11 @@ package struct AttachmentTransfer {
     static let stallNanoseconds: UInt64 = 20_000_000_000
     /// Minimum time between two checks of read access or of tokens, in nanoseconds.
     static let checkNanoseconds: UInt64 = 1_000_000_000
-    /// Time after which an attachment that nothing arrives of makes room, in nanoseconds.
-    static let relayNanoseconds: UInt64 = 20_000_000_000
     /// Number of documents that are checked at once for the rights of peers.
     static let checkedDocuments = 1_024
     private static let touchNanoseconds: UInt64 = 60_000_000_000
     /// Time between two scans of all documents, in nanoseconds: for each document, and at most.
-    static let scanNanosecondsPerDocument: UInt64 = 5_000
+    package static let scanNanosecondsPerDocument: UInt64 = 5_000
     static let longestScanNanoseconds: UInt64 = 10_000_000_000
 
     package init(
@@ -244,7 +235,7 @@ package struct AttachmentTransfer {
     /// The time at which work is due next; nil if none is.
     package var deadline: UInt64? {
         var deadlines = active.compactMap { self[$0].checkAt }
-        deadlines += [admitAt, scanAt, commonScanAt].compactMap { $0 }
+        deadlines += [relays.next, scans.next, commonScans.next].compactMap { $0 }
         for number in active where !self[number].requestedParts.isEmpty {
             deadlines.append(self[number].lastReceipt + Self.stallNanoseconds)
         }

@@ -29,10 +29,12 @@ struct AttachmentTransferTests {
         return transfer
     }
 
-    private func exchange(_ number: UInt8) -> AttachmentExchange {
+    private func exchange(
+        _ number: UInt8, _ scopes: SyncScopes = SyncScopes()
+    ) -> AttachmentExchange {
         AttachmentExchange(
             key: [number], site: .initial,
-            PeerAccess(nil, own: nil, SyncScopes(), until: EvaluationStop()))
+            PeerAccess(nil, own: nil, scopes, until: EvaluationStop()))
     }
 
     /// Removes the effects, and returns the sent messages by connection.
@@ -163,6 +165,37 @@ struct AttachmentTransferTests {
         transfer.tick()
         let offer = AttachmentTransfer.Message.offer(Offer(id: file.id.bytes, length: 9))
         #expect(sent(by: &transfer)[1]?.contains(offer) == true)
+    }
+
+    @Test func `scans for an attachment of many documents are a pause apart`() throws {
+        let simulation = try IndexSimulation(seed: 1, FakeClock())
+        let token: Value = ["id": .string(id.description), "len": 12, "metadata": [:]]
+        let count = ReferencingDocuments.maximumDocuments + 1
+        for number in 0..<count {
+            let name = Value.integer(Int64(number))
+            let photo = Edit.set(path: ["photo"], to: token, as: .attachment)
+            try simulation.commit([
+                DocumentChange("cars", name, .insert(["n": 1], onConflict: .merge)),
+                DocumentChange("cars", name, .edit([photo])),
+            ])
+        }
+        try simulation.store.flush()
+        var transfer = AttachmentTransfer(
+            AttachmentStore(in: MemoryVolume()), simulation.engine, quota: 1 << 20,
+            simulation.engine.snapshot())
+        transfer.now = 10_000_000_000
+        let scopes = try SyncScopes(["cars": "LocalPeerOnly"])
+        for number: UInt8 in 1...2 { transfer.open(UInt64(number), exchange(number, scopes)) }
+        transfer.sought(Seek(id: id.bytes, hops: 3), on: 1)
+        transfer.tick()
+        #expect(transfer.deadline == nil)
+        transfer.sought(Seek(id: id.bytes, hops: 3), on: 2)
+        transfer.tick()
+        let pause = UInt64(count) * AttachmentTransfer.scanNanosecondsPerDocument
+        #expect(transfer.deadline == transfer.now + pause)
+        transfer.now += pause
+        transfer.tick()
+        #expect(transfer.deadline == nil)
     }
 
     @Test func `requests that no peer forwards wait for nothing`() throws {
