@@ -46,7 +46,7 @@ extension Replicator {
     }
 
     /// The state of this hub; nil if this peer is not one, or could not begin.
-    package var hubStatus: HubStatus? { feed?.status(at: now) }
+    package var hubStatus: HubFeedStatus? { feed?.status(at: now) }
 
     /// Begins or ends to leave the other hubs, which then do not wait for this one.
     package func drain(_ isDraining: Bool) {

@@ -3,7 +3,7 @@ package import SheafHubLog
 package import SheafStorage
 
 /// The state of a hub, as it reports it about itself.
-package struct HubStatus: Sendable {
+package struct HubFeedStatus: Sendable {
     /// A shard of the hub log.
     package struct Shard: Sendable {
         package let number: UInt16
@@ -36,11 +36,11 @@ package struct HubStatus: Sendable {
 
 extension HubFeed {
     /// Returns the state of this hub.
-    func status(at now: UInt64) -> HubStatus {
-        HubStatus(
+    func status(at now: UInt64) -> HubFeedStatus {
+        HubFeedStatus(
             isReady: isReady, durable: hubDurable(at: now),
             shards: shards.map { shard in
-                HubStatus.Shard(
+                HubFeedStatus.Shard(
                     number: shard.number, progress: shard.progress,
                     pendingCount: shard.appender.pending.count,
                     waitingCount: shard.waiting.count + shard.writing.count,
@@ -48,7 +48,7 @@ extension HubFeed {
                     isBlocked: shard.isBlocked || shard.reader.newerVersion != nil)
             },
             others: hubs.sorted { $0.key < $1.key }.map { _, hub in
-                HubStatus.Other(
+                HubFeedStatus.Other(
                     key: hub.key, isLive: hub.isLive(at: now, limits), isDraining: hub.isDraining)
             })
     }
