@@ -179,8 +179,13 @@
                 }
                 host.pause()
             }
-            let error = host.current.failed.last.map { "\($0.error)" } ?? "none failed"
-            Issue.record("messages are not acknowledged in three minutes; the last error: \(error)")
+            let state = host.current
+            let error = state.failed.last.map { "\($0.error)" } ?? "none failed"
+            Issue.record(
+                """
+                \(Set(state.stored.map(\.id)).count) of \(count) messages are acknowledged in three \
+                minutes; the last of \(state.failed.count) errors: \(error)
+                """)
         }
     }
 #endif
