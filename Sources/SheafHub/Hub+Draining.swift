@@ -11,11 +11,11 @@ extension Hub {
     private static let stepNanoseconds: UInt64 = 20_000_000
 
     /// Prepares the hub for `close()`: accepts no more connections, acknowledges what it has
-    /// received, puts the files that it has beside the log, lets other hubs no longer wait for it,
-    /// and ends its connections one by one.
+    /// received, puts the files that it has into the object store, lets other hubs no longer wait
+    /// for it, and ends its connections one by one.
     ///
-    /// It takes at most the time of the options; connections that remain then are ended by
-    /// `close()`.
+    /// It takes at most the time of the options, and some seconds more if the peer or the engine is
+    /// slow; connections that remain then are ended by `close()`.
     public nonisolated(nonsending) func drain() async {
         let drain: @Sendable () -> Void = { [self] in drainNow() }
         do { try await Thread.run(name: "sheaf-hub-drain", drain) } catch { drain() }

@@ -35,7 +35,7 @@ struct FormatUpgrade {
     let own: ClosedRange<UInt8>
     let others: [HubStatus.OtherHub]
 
-    /// Returns the newest version; throws if a live hub prevents that of this hub.
+    /// Returns the newest version of this hub; throws if a live hub cannot read it.
     func newest() throws(HubError) -> UInt8 {
         guard own.upperBound > current else { return current }
         let newest = own.upperBound

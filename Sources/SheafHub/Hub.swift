@@ -109,7 +109,7 @@ public final class Hub: Sendable {
         }
     }
 
-    /// Loads what the log no longer has, reads it, and then accepts connections; called once.
+    /// Loads snapshots if needed, reads the log, and then accepts connections; called once.
     public func start() throws {
         try threads.start()
     }

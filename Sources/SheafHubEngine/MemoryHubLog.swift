@@ -134,7 +134,7 @@ package final class MemoryHubLog: HubLog {
 
     package func remove(_ log: HubLogID) throws(HubLogError) { engine.remove(log) }
 
-    /// Length of the pieces of an object.
+    /// Length of the chunks of an object.
     private static let pieceLength = 256 << 10
 
     private func change(_ shard: HubShard, _ body: (inout Follower) -> Void) {

@@ -18,7 +18,7 @@ package struct ShardCredit: Sendable {
         return true
     }
 
-    /// Returns bytes that the host has consumed.
+    /// Restores the credit of bytes that the host has consumed.
     package mutating func consumed(_ bytes: Int) {
         unread = max(unread - bytes, 0)
     }

@@ -52,7 +52,7 @@ package protocol HubLog: HubObjects {
 package protocol HubObjects: Sendable {
     /// Blocks until an object is stored under a new name; an existing one remains.
     func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError)
-    /// Blocks while it reads an object, and calls `body` with its pieces in their order.
+    /// Blocks while it reads an object, and calls `body` with its chunks in their order.
     func get(
         _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
     ) throws(HubLogError)
@@ -154,7 +154,7 @@ package enum HubLogError: Error, Equatable, Sendable {
     case full(String)
     /// There is no such shard, object or log.
     case missing(String)
-    /// An object has other bytes than its name says.
+    /// The bytes of an object do not match its name.
     case damaged(String)
     /// The engine refused a request for another reason.
     case refused(String)
@@ -168,7 +168,7 @@ extension HubLogError: CustomStringConvertible {
                 + "build it with --traits \(trait)"
         case .disconnected(let reason): "no connection to the hub log: \(reason)"
         case .timeout(let request): "the hub log did not respond to: \(request)"
-        case .full(let reason): "the hub log stores nothing: \(reason)"
+        case .full(let reason): "the hub log has no space or memory: \(reason)"
         case .missing(let name): "the hub log has no \(name)"
         case .damaged(let name): "the bytes of \(name) do not match its name"
         case .refused(let reason): "the hub log refused a request: \(reason)"

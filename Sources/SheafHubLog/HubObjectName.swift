@@ -73,7 +73,7 @@ package enum HubObjectName {
 }
 
 extension HubObjects {
-    /// Blocks, and returns a whole object of at most `limit` bytes.
+    /// Blocks, and returns a complete object of at most `limit` bytes.
     package func object(_ name: String, limit: Int) throws(HubLogError) -> [UInt8] {
         var bytes: [UInt8] = []
         try get(name) { (piece) throws(HubLogError) in

@@ -37,7 +37,7 @@ package enum ShardFault: Equatable, Sendable {
 }
 
 extension ShardFault {
-    /// The name of the row of table 4, in lower case with underscores.
+    /// The name of the fault in counters, in lower case with underscores.
     package var name: String {
         switch self {
         case .repetition: "repetition"

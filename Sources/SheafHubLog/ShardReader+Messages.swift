@@ -172,8 +172,8 @@ extension ShardReader {
         if let complete = outcome.complete { apply(complete, of: message.author) }
     }
 
-    /// Makes room by the messages of silent authors; otherwise gives up those of an author,
-    /// whichever author has filled the room.
+    /// Forgets unfinished messages of silent authors beyond the limit; if that is not enough, gives
+    /// up those of `author`.
     private mutating func limitTracked(_ author: HubAuthor, at entry: UInt64) {
         guard trackedCount > limits.trackedMessages else { return }
         for silent in authors.filter(\.value.isSilent).keys.sorted() {

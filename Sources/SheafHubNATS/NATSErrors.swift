@@ -22,7 +22,7 @@
             if Code.noSpace.contains(number) {
                 self = .full("\(request): \(reason) (\(number))")
             } else if number == Code.noMessage || number == Code.noStream {
-                self = .missing("answer to: \(request) (\(number))")
+                self = .missing("stream or message for: \(request) (\(number))")
             } else if number == Code.noCluster {
                 self = .disconnected("\(request): the brokers have no leader (\(number))")
             } else if number != 0, number != Code.notEnabled[1] {
@@ -35,7 +35,7 @@
         private init(_ status: natsStatus, _ reason: String, _ request: String) {
             switch status {
             case NATS_TIMEOUT: self = .timeout(request)
-            case NATS_NOT_FOUND: self = .missing("answer to: \(request)")
+            case NATS_NOT_FOUND: self = .missing("stream or message for: \(request)")
             case NATS_NO_RESPONDERS:
                 self = .disconnected("\(request): no broker serves the stream, or none leads it")
             case NATS_CONNECTION_CLOSED, NATS_CONNECTION_DISCONNECTED, NATS_NO_SERVER,

@@ -234,7 +234,8 @@
                         publisher: publisher, followers: followers, events: events)
                     events.post(.connected)
                     guard state.isLost else { return }
-                    events.post(.disconnected(.disconnected("the connection ended at once")))
+                    events.post(
+                        .disconnected(.disconnected("the connection ended while it was opened")))
                 }
             }
 

@@ -157,7 +157,7 @@
             try run { (connection, _) throws(HubLogError) in
                 let status = natsConnection_FlushTimeout(connection, requestMilliseconds)
                 guard status == NATS_OK else {
-                    throw HubLogError(status, jsErrCode(rawValue: 0), nil, "subscribe")
+                    throw HubLogError(status, jsErrCode(rawValue: 0), nil, "flush")
                 }
             }
         }

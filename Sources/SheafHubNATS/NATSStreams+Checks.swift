@@ -14,7 +14,7 @@
                 do throws(HubLogError) {
                     if try last(of: shard) > 0 { logs.append(shard.log) }
                 } catch  where error.isMissing {
-                    // A hub removes the log that it has created at once with another one.
+                    // Of two logs that hubs create concurrently, one is removed.
                     continue
                 }
             }

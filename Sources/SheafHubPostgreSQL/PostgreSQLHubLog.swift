@@ -57,7 +57,7 @@
                 self.threads.withLock { $0 = threads }
             } catch {
                 stop()
-                throw .full("the system refused a thread with error \(error.code)")
+                throw .refused("the system has no thread for the hub log (error \(error.code))")
             }
         }
 

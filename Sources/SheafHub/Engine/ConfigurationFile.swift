@@ -43,8 +43,9 @@ package struct ConfigurationFile: Sendable {
 
     /// Returns the configuration, and creates it and an empty log if there is none.
     ///
-    /// Of hubs that do so at once, one succeeds. Throws if the engine has a log with entries, and
-    /// has lost its configuration: hubs with another log would not have the documents of this one.
+    /// Of hubs that do so concurrently, one succeeds. Throws if the engine has a log with entries,
+    /// and has lost its configuration: hubs with another log would not have the documents of this
+    /// one.
     package func loadOrCreate(
         shardCount: Int?, format: UInt8, random: () -> UInt64
     ) throws -> HubConfiguration {
@@ -84,13 +85,15 @@ package struct ConfigurationFile: Sendable {
             case .ambiguous: break
             }
         }
-        throw HubError("the configuration of the hubs cannot be created: it appears and disappears")
+        throw HubError(
+            "the configuration of the hubs was not created in \(Self.attempts) attempts; check whether "
+                + "another program removes the object '\(HubObjectName.configuration)'")
     }
 
     /// Changes the configuration by compare-and-swap; returns the new one.
     ///
-    /// `change` is called again with the newer configuration if another hub changes it at once, and
-    /// returns nil to leave it.
+    /// `change` is called again with the newer configuration if another hub changes it
+    /// concurrently, and returns nil to leave it.
     package func change(
         _ change: (HubConfiguration) throws -> HubConfiguration?
     ) throws -> HubConfiguration {

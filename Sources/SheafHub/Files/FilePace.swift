@@ -1,4 +1,4 @@
-/// When something that has failed, or is not there, is tried again: after ever longer times.
+/// The times of attempts for a file that failed or is missing, at ever longer intervals.
 struct FilePace {
     private let longest: UInt64
     private(set) var next: UInt64

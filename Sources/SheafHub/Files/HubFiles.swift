@@ -11,7 +11,7 @@ package import SheafSystem
 ///
 /// Each hub puts those there that it has and that are missing, after it has fetched them from the
 /// clients that wrote their tokens, and reads those that clients fetch. An existing object stays,
-/// so several hubs may put a file at once.
+/// so several hubs may put a file concurrently.
 package struct HubFiles {
     package enum Event: Equatable, Sendable {
         /// A file was put into the object store, or was read from there.
@@ -176,7 +176,7 @@ extension HubFiles {
             unproven[reference.key] = reference.unproven
             unrequested.formUnion(reference.unproven)
         }
-        // Another hub has the client of a document that the log brought.
+        // The client that wrote it is usually connected to another hub.
         let start = reference.isReceived ? now + settings.fileSearchMilliseconds : now
         for id in reference.ids where unstored[id] == nil && !stored.contains(id) {
             unstored[id] = UnstoredFile(pace: Self.pace(startingAt: start))

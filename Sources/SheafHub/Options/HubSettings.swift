@@ -17,8 +17,8 @@ package struct HubSettings: Sendable {
     package var leastMilliseconds: UInt64 = 600_000
     /// Number of bytes that a snapshot writes, or its verification reads, in a second.
     package var bytesPerSecond = 8 << 20
-    /// Time after which another snapshot is written, since no hub has verified one; besides that
-    /// to write and to read it.
+    /// Time without verification after which a snapshot is written again, in addition to the time
+    /// of writing and reading it.
     package var verificationMilliseconds: UInt64 = 3_600_000
     /// Interval at which new manifests are looked for.
     package var listMilliseconds: UInt64 = 10_000

@@ -20,7 +20,7 @@ package struct HubMaintenance {
 
     /// A result of a step.
     package enum Event: Sendable {
-        /// The peer shares the log since now; the number of documents loaded before.
+        /// The peer shares the log from now on; with the number of documents loaded before.
         case shared(HubLogID, loadedDocuments: Int)
         /// Another hub replaces the log.
         case waits
@@ -28,7 +28,7 @@ package struct HubMaintenance {
         case replaces(Cause)
         case snapshot(HubSnapshots.Event)
 
-        /// Whether nothing has happened but waiting.
+        /// Whether the event is `waits`.
         package var isWaiting: Bool { if case .waits = self { true } else { false } }
     }
 
@@ -41,7 +41,7 @@ package struct HubMaintenance {
     private var last: HubConfiguration?
     private var completeness = LogCompleteness()
     private var lastReplacement: UInt64?
-    /// Until when another hub may finish what this one could not.
+    /// The time until which this hub leaves its unfinished replacement to others.
     private var releasedUntil: UInt64 = 0
     /// When an incident was found first; nil while there is none.
     private var incidentSince: UInt64?
@@ -187,7 +187,7 @@ package struct HubMaintenance {
         return found
     }
 
-    /// Whether this hub begins anew what another one, or an earlier run of it, has not finished.
+    /// Whether this hub may take over an unfinished replacement.
     private func mayTakeOver(
         _ replacement: HubConfiguration.Replacement, _ configuration: HubConfiguration
     ) throws(SnapshotFailure) -> Bool {
@@ -247,7 +247,7 @@ package struct HubMaintenance {
 }
 
 extension SnapshotFailure {
-    /// Whether another hub may succeed in what this one cannot do.
+    /// Whether the failure is one of this hub alone, so that another hub may succeed.
     fileprivate var isOfHub: Bool {
         switch self {
         case .store, .file, .tooLarge, .clock: true

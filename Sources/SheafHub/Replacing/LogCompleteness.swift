@@ -1,7 +1,7 @@
 import SheafHubLog
 import SheafReplication
 
-/// The knowledge of a hub about having read a log to its end.
+/// Whether this hub has read a log to its end.
 struct LogCompleteness {
     /// The last log that was read to its end; nil if none was.
     private var complete: HubLogID?
@@ -22,10 +22,10 @@ struct LogCompleteness {
     /// Whether the store has all that was in a log when this hub began to read it.
     func isComplete(_ log: HubLogID) -> Bool { complete == log }
 
-    /// Whether a hub that does not find its own mark is at the end of a log all the same.
+    /// Whether this hub is at the end of a log although its own mark did not appear.
     ///
-    /// Entries that it had read are gone, so the mark has one of their numbers. If another hub
-    /// reads the log, that one is complete.
+    /// After a truncation the mark has the number of an entry that was read before. False while
+    /// another hub follows a shard.
     func isAtEnd(
         _ incident: ShardIncident, _ view: HubView, _ settings: HubSettings, at now: UInt64
     ) -> Bool {

@@ -9,8 +9,8 @@ package import SheafSystem
 
 /// The replacement of a hub log by a new one, which begins with the documents of this hub.
 ///
-/// One hub does it, which it ensures by compare-and-swap; another one may begin anew once it has
-/// not been heard of for a while. Nothing is shared meanwhile, so nothing is acknowledged.
+/// One hub does it, which it ensures by compare-and-swap; another one may begin anew once the
+/// takeover time has passed. Nothing is shared meanwhile, so nothing is acknowledged.
 package struct LogReplacement {
     /// The steps of a replacement, in their order.
     package enum Step: CaseIterable, Sendable {
@@ -90,7 +90,7 @@ package struct LogReplacement {
         return .replaced(feed)
     }
 
-    /// Lets another hub begin anew at once, since this one cannot finish.
+    /// Lets another hub begin anew immediately, since this one cannot finish.
     package func release(_ old: HubLogID) throws(SnapshotFailure) {
         _ = try file.decide { (configuration) throws(SnapshotFailure) in
             guard configuration.log == old, configuration.replacement?.hub == key else {

@@ -18,7 +18,7 @@ extension HubThreads {
             sample.failure = "\(failure)"
             updateMaintenance { $0.add("failed_files") }
             guard updateFiles(sample).failure != sample.failure else { return }
-            storeLog?.write(.error, "attachments cannot be kept beside the hub log: \(failure)")
+            storeLog?.write(.error, "attachments cannot be stored in the object store: \(failure)")
         }
     }
 
@@ -26,17 +26,18 @@ extension HubThreads {
         switch event {
         case .put(let id):
             updateMaintenance { $0.add("stored_files") }
-            storeLog?.write(.debug, "an attachment was put beside the hub log", ["id": "\(id)"])
+            storeLog?.write(.debug, "an attachment was put into the object store", ["id": "\(id)"])
         case .loaded(let id):
             updateMaintenance { $0.add("loaded_files") }
-            storeLog?.write(.debug, "an attachment was read beside the hub log", ["id": "\(id)"])
+            storeLog?.write(.debug, "an attachment was read from the object store", ["id": "\(id)"])
         case .removed(let id):
             updateMaintenance { $0.add("removed_files") }
             storeLog?.write(.info, "an unused attachment was removed", ["id": "\(id)"])
         case .failed(let id, let failure):
             updateMaintenance { $0.add("failed_files") }
             storeLog?.write(
-                .error, "an attachment cannot be kept beside the hub log: \(failure)",
+                .error,
+                "an attachment cannot be put into or read from the object store: \(failure)",
                 ["id": "\(id)"])
         }
     }

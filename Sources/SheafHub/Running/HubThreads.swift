@@ -120,7 +120,7 @@ final class HubThreads: Sendable {
         return HubStatus(sample, of: peer.key, formats: formats, at: clock.monotonicNanoseconds())
     }
 
-    /// Makes the hub not ready for good, since it stops.
+    /// Makes the hub permanently not ready, since it stops.
     func beginDraining() {
         state.withLock { $0.sample.isDraining = true }
         state.broadcast()

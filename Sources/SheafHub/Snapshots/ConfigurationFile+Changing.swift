@@ -25,8 +25,8 @@ extension ConfigurationFile {
 
     /// Changes the configuration by compare-and-swap; returns whether it has the change.
     ///
-    /// `decide` is called again with the newer configuration if another hub changes it at once, or
-    /// if the engine did not respond: then it may find its own change.
+    /// `decide` is called again with the newer configuration if another hub changes it
+    /// concurrently, or if the engine did not respond: then it may find its own change.
     package func decide(
         _ decide: (inout HubConfiguration) throws(SnapshotFailure) -> ConfigurationChange
     ) throws(SnapshotFailure) -> Bool {

@@ -1,6 +1,6 @@
 package import SheafSystem
 
-/// A limit on the bytes that a thread moves in a second, so that others are not slowed down.
+/// A limit on the bytes per second of a thread.
 package final class HubPace: Sendable {
     private let bytesPerSecond: Int
     private let next: Monitor<UInt64>
@@ -13,7 +13,7 @@ package final class HubPace: Sendable {
         next = Monitor(0)
     }
 
-    /// Blocks until as many more bytes are due.
+    /// Blocks until these bytes are within the limit.
     package func wait(_ bytes: Int) {
         let now = Clock.system.monotonicNanoseconds()
         let duration = UInt64(bytes) * 1_000_000_000 / UInt64(bytesPerSecond)

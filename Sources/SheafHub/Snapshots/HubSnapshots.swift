@@ -8,7 +8,7 @@ package import SheafSystem
 
 /// The snapshots of the shards of a log: when one is written, verified and used to trim.
 ///
-/// Several hubs do this at once, and need no order: a snapshot is written once, under the hash of
+/// Several hubs do this concurrently, in any order: a snapshot is written once, under the hash of
 /// its bytes, and enters the configuration by compare-and-swap after it was verified. It takes as
 /// long as the documents are, so its owner calls `step` on a thread of its own.
 package struct HubSnapshots {
@@ -224,7 +224,7 @@ package struct HubSnapshots {
     ) throws(SnapshotFailure) -> [Event] {
         let manifest = candidate.manifest
         let (shard, position) = (manifest.shard, manifest.position)
-        // An earlier one could not tell whether the digest is the right one.
+        // A reader before the entry cannot compare the digest.
         guard view.shards[Int(shard)].progress.read >= position.entry else { return [] }
         do throws(SnapshotFailure) {
             let digest = try peer.ask { $0.hubDigest(at: position.entry, of: shard) }
@@ -262,7 +262,7 @@ package struct HubSnapshots {
                 try SnapshotManifest.loadUsable(hash, from: log)
             }
             if let known, known.position.entry >= manifest.position.entry { return .refuse }
-            // One that cannot be read does not push out the one before it.
+            // An unreadable newest snapshot does not replace the earlier one.
             let earlier = known == nil ? configuration.snapshots[shard].earlier : newest
             configuration.snapshots[shard] = HubConfiguration.Snapshots(
                 newest: candidate.hash, earlier: earlier)

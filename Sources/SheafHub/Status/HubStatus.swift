@@ -12,7 +12,7 @@ public struct HubStatus: Hashable, Sendable {
         public let storedEntry: UInt64
         /// Whether the hub has read everything that was in the shard when it started.
         public let hasCaughtUp: Bool
-        /// Number of messages that are appended and not stored, and of their bytes.
+        /// Number of messages that are appended and not stored.
         public let unstoredMessages: Int
         /// Number of bytes of these messages.
         public let unstoredBytes: Int
@@ -48,7 +48,7 @@ public struct HubStatus: Hashable, Sendable {
     public let isDraining: Bool
     /// Whether the thread of the peer has responded within the last 5 seconds.
     public let isLive: Bool
-    /// The id of the log, and its number among those of the database.
+    /// The id of the log.
     public let log: String
     /// The number of the log among those of the database, from 1.
     public let logNumber: UInt64
@@ -68,7 +68,7 @@ public struct HubStatus: Hashable, Sendable {
     public let unacknowledgedCount: Int
     /// Number of bytes of documents of clients that are not hub-durable.
     public let unsafeBytes: Int
-    /// Time for which clients have been held, because these are too many; nil while they are not.
+    /// Time for which clients have been held because of `unsafeBytes`; nil while they are not.
     ///
     /// A client that is held sends no more documents, and everything else works.
     public let heldMilliseconds: UInt64?

@@ -31,7 +31,7 @@ struct MaintenanceCounts: Sendable {
     /// Records a step of the snapshots that has succeeded.
     mutating func recordSnapshots() { snapshotFailure = nil }
 
-    /// Records a step that has failed; returns whether the last one has not, or otherwise.
+    /// Records a failed step; returns whether the failure differs from that of the last step.
     mutating func record(_ failure: SnapshotFailure, ofSnapshots: Bool) -> Bool {
         add("failed_maintenance")
         let last = ofSnapshots ? snapshotFailure : self.failure

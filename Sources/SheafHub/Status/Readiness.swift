@@ -110,7 +110,7 @@ struct Readiness {
             )
         }
         if !sample.isListening, reasons.isEmpty, sample.progress?.hasCaughtUp == true {
-            reasons.append("the hub begins to listen")
+            reasons.append("the hub does not accept connections yet")
         }
         return reasons
     }

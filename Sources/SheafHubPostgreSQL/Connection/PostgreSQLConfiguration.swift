@@ -48,9 +48,9 @@ package enum PostgreSQLLimits {
     package static let readEntries = 1_024
     /// Maximum length of the entries that a query reads.
     package static let readLength = 4 << 20
-    /// Length of the pieces of objects.
+    /// Length of the chunks of objects.
     package static let chunkLength = 256 << 10
-    /// Maximum number of pieces of an object that a query reads.
+    /// Maximum number of chunks of an object that a query reads.
     package static let readChunks = 8
     /// Maximum number of entries that a statement removes.
     package static let trimmedEntries = 10_000

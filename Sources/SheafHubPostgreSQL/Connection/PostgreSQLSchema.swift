@@ -93,7 +93,7 @@
 
         /// Returns entries from $3 to $4, at most $5 of them with at most $6 bytes.
         ///
-        /// With $7, the first one may be longer. The entry after them that is too long follows,
+        /// With $7, the first one may be longer. The first entry that does not fit follows them,
         /// without its bytes.
         ///
         /// Longer bodies than any message are cut: they are malformed in any case.

@@ -48,7 +48,7 @@ extension PostgreSQLWarning: CustomStringConvertible {
         case .noFullPages:
             "full_page_writes is off, so a power failure can damage tables; set it to on"
         case .weakCommit(let value):
-            "synchronous_commit is \(value) by default; hub logs use on, and so should all others"
+            "synchronous_commit is \(value) by default; hub logs use on; set it to on for all others"
         }
     }
 }

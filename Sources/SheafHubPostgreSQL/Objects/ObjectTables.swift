@@ -13,7 +13,7 @@
 
         // MARK: - Objects
 
-        /// Stores an object in pieces, unless it exists.
+        /// Stores an object in chunks, unless it exists.
         func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) {
             try pool.run("object \(name)") { statements throws(RequestError) in
                 try statements.transaction { () throws(RequestError) in
@@ -32,7 +32,7 @@
             }
         }
 
-        /// Calls `body` with the pieces of an object.
+        /// Calls `body` with the chunks of an object.
         func get(
             _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
         ) throws(HubLogError) {
@@ -151,7 +151,8 @@
                 for row in 0..<rows.rowCount {
                     let bytes = try rows.requestedBytes(row, 0)
                     guard let log = HubLogID(littleEndianBytes: bytes) else {
-                        throw .error(.damaged("row of sheaf.shard"))
+                        throw .error(
+                            .refused("a row of sheaf.shard has a log that is not 16 bytes long"))
                     }
                     logs.append(log)
                 }

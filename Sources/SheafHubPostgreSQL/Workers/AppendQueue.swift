@@ -3,7 +3,7 @@ package import SheafHubLog
 /// The messages that wait to be appended, and those that the server has not committed.
 ///
 /// A batch has messages of one shard, in their order, and is one transaction: so it locks the
-/// counter of one shard, and hubs never wait for each other in a circle. At most one batch of a
+/// counter of one shard, and hubs never deadlock. At most one batch of a
 /// shard is in flight, so a batch that fails is repeated before later messages.
 ///
 /// A message has one entry in the queue: a hub appends messages without an answer again, every

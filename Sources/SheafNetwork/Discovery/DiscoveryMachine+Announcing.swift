@@ -28,8 +28,8 @@ extension DiscoveryMachine {
         }
     }
 
-    /// Takes the records back on all links where they were sent.
-    mutating func sayGoodbye() {
+    /// Withdraws the records on all links where they were sent.
+    mutating func withdraw() {
         guard let own else { return }
         for link in links.keys.sorted(by: DiscoveryLink.isBefore) {
             guard let state = links[link], state.isKnown else { continue }

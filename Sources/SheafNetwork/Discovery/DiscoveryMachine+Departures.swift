@@ -22,7 +22,7 @@ extension DiscoveryMachine {
         }
     }
 
-    mutating func noteDeparture(_ name: AnnouncedName, _ now: UInt64) {
+    mutating func recordDeparture(_ name: AnnouncedName, _ now: UInt64) {
         guard let mark = peers[name]?.texts.mark else { return }
         departures.removeAll {
             $0.name == name || $0.time + Self.departure <= now

@@ -16,7 +16,7 @@ extension DiscoveryMachine {
         where name != own?.name {
             let found = AnnouncedRecords(of: name, in: records)
             if found.isGoodbye {
-                noteDeparture(name, now)
+                recordDeparture(name, now)
                 limit(name, on: link, to: now + DiscoveryTimes.goodbye)
             } else if let texts = found.texts, let service = found.service {
                 learn(name, texts, service, found, on: link, from: source, now)
@@ -120,8 +120,8 @@ extension DiscoveryMachine {
         }
     }
 
-    /// Postpones the question after another host has asked it: all hosts hear the answers (7.3).
-    mutating func noteQuestion(
+    /// Postpones the question after another host has asked it: all hosts receive the answers (7.3).
+    mutating func recordQuestion(
         _ query: DNSMessage, on link: DiscoveryLink, from source: PacketSource, _ now: UInt64
     ) {
         let question = DNSQuestion(OwnAnnouncement.service, DNSType.pointer)

@@ -125,7 +125,7 @@ package struct DiscoveryMachine {
         guard let message = try? DNSMessage(bytes) else { return }
         guard message.isResponse else {
             learn(message.proposals, on: link, from: source, now)
-            noteQuestion(message, on: link, from: source, now)
+            recordQuestion(message, on: link, from: source, now)
             return answer(message, on: link, from: source, now)
         }
         // Responses from other ports are none of multicast DNS (section 6).
@@ -162,7 +162,7 @@ package struct DiscoveryMachine {
 
     /// Sends goodbyes on all links, and removes all links and peers.
     package mutating func stop() {
-        sayGoodbye()
+        withdraw()
         links = [:]
         peers = [:]
     }
@@ -180,7 +180,7 @@ package struct DiscoveryMachine {
 
     /// Replaces the name, which identifies this peer for an hour at most.
     private mutating func changeName(_ now: UInt64) {
-        sayGoodbye()
+        withdraw()
         takeName(now)
         restart(at: now)
     }
@@ -190,7 +190,7 @@ package struct DiscoveryMachine {
         conflicts.removeAll { $0 + DiscoveryTimes.conflictPeriod < now }
         conflicts.append(now)
         // Peers have learned the name from the first probe.
-        sayGoodbye()
+        withdraw()
         let isRepeated = conflicts.count > DiscoveryTimes.conflicts
         if isRepeated { conflicts.removeFirst() }
         takeName(now)

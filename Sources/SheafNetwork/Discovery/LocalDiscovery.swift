@@ -97,7 +97,7 @@ final class LocalDiscovery {
         machine.doubt(name, now: now)
     }
 
-    /// Whether a peer has said on the local network that it ends.
+    /// Whether a peer has lately withdrawn one of its names.
     func hasDeparted(_ peer: PeerKey, now: UInt64) -> Bool {
         machine.hasDeparted(peer, now: now)
     }

@@ -24,7 +24,7 @@ extension AttachmentTransfer {
     /// The attachments that this peer or others fetch, in the order of their requests.
     var fetched: [AttachmentID] { order.filter { wanted[$0]?.isOwn == true || isRelayed($0) } }
 
-    /// Fetches attachments to keep them beside the hub log, and no others for that.
+    /// Fetches these attachments for the object store, and ends other fetches for it.
     mutating func seekForHub(_ ids: Set<AttachmentID>) {
         for id in order where wanted[id]?.isForHub == true && !ids.contains(id) {
             wanted[id]?.isForHub = false
@@ -95,7 +95,7 @@ extension AttachmentTransfer {
                 id, .progress(received: incoming.receivedLength, length: incoming.length)))
     }
 
-    /// Ends the fetch of an attachment, for all who requested it.
+    /// Ends the fetch of an attachment, for all that requested it.
     mutating func removeRequest(_ id: AttachmentID) {
         guard let file = wanted.removeValue(forKey: id) else { return }
         // Chunks received so far are kept for a later fetch.

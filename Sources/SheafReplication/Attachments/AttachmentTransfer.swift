@@ -41,8 +41,8 @@ package struct AttachmentTransfer {
         }
 
         var isOwn = false
-        /// Whether a hub fetches it for the objects beside its log, which is no fetch of this peer:
-        /// quotas apply.
+        /// Whether a hub fetches it for the object store, which is no fetch of this peer: quotas
+        /// apply.
         var isForHub = false
         var isForThisPeer: Bool { isOwn || isForHub }
         /// The time of the request or of its last progress, and the bytes received then.

@@ -17,7 +17,7 @@ package struct ReferencingDocuments {
     private var attachments: [[UInt8]: Set<AttachmentID>] = [:]
     /// Attachments with more documents than are kept.
     package private(set) var common: Set<AttachmentID> = []
-    /// Whether the scan has met documents that are not readable.
+    /// Whether the scan has found unreadable documents.
     package private(set) var isIncomplete = false
     /// The commit up to which the documents are known.
     private var commit: CommitID = 0

@@ -80,7 +80,7 @@ struct FedShard {
             ?? .start
     }
 
-    /// Whether the log is what it should be, as far as it was read, and the store has it.
+    /// Whether the shard has no incident, and nothing that this version cannot read.
     var isSound: Bool { !isBlocked && reader.incidents.isEmpty && reader.newerVersion == nil }
 
     /// Whether the store has all that was in the shard when reading began.
@@ -198,7 +198,7 @@ struct FedShard {
         return writing.reduce(0) { $0 + $1.length }
     }
 
-    /// Returns the groups being written, since they could not be.
+    /// Puts the groups being written back at the front of the queue, since their job failed.
     mutating func undoWriting() {
         waiting = writing + waiting
         writing = []

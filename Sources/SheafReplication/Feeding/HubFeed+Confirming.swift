@@ -3,7 +3,7 @@ import SheafEngine
 import SheafHubLog
 import SheafStorage
 
-/// When commits are safe in the log, so that the batches of clients may be acknowledged.
+/// When commits are hub-durable, so that the batches of clients may be acknowledged.
 extension HubFeed {
     /// Records that the engine has stored a message as an entry.
     mutating func stored(_ id: HubMessageID, as entry: UInt64, at now: UInt64) {

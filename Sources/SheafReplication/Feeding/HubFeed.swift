@@ -23,7 +23,7 @@ struct HubFeed {
         case save([(number: UInt16, stored: StoredShard)])
         /// The pauses of a site, which precede documents.
         case pauses(SitePauses)
-        /// The log is not what this hub or another one has read.
+        /// The shard contradicts what this hub or another one has read.
         case incident(ShardIncident, shard: UInt16, isOwn: Bool)
         /// A deviation in the log without consequences.
         case fault(ShardFault, shard: UInt16)
@@ -75,12 +75,11 @@ struct HubFeed {
     /// The time of the last beat, and whether more is stored since.
     var lastBeat: UInt64 = 0
     var isBeatDue = true
-    /// Whether this hub leaves: others no longer wait for it.
+    /// Whether this hub is draining: others no longer wait for it.
     var isDraining = false
     /// Whether clients should use this hub, as far as the program that runs it knows.
     var servesClients = true
-    /// Number of deviations of the log, by the row of table 4 that they match, and of malformed
-    /// broadcasts.
+    /// Number of faults by `ShardFault.name`, and of malformed broadcasts.
     var faults: [String: UInt64] = [:]
     /// Messages of this author that other hubs lack.
     var lost: [LostMessages] = []

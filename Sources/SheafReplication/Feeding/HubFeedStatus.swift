@@ -28,7 +28,7 @@ package struct HubFeedStatus: Sendable {
 
     /// Whether clients may use the hub: its store has all that was in the log at its opening.
     package let isReady: Bool
-    /// The local commit up to which all commits are safe in the log.
+    /// The local commit up to which all commits are hub-durable.
     package let durable: CommitID
     package let shards: [Shard]
     package let others: [Other]

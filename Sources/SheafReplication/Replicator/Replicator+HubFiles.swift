@@ -2,13 +2,13 @@ package import SheafDocument
 import SheafEngine
 import SheafStorage
 
-/// The attachments of a hub, which keeps the files of all documents beside the hub log.
+/// The attachments of a hub, which puts the files of all documents into the object store.
 extension Replicator {
     /// The attachments that peers, or this one, fetch and that are not stored here, in the order of
     /// their requests.
     package var fetchedFiles: [AttachmentID] { transfer.fetched }
 
-    /// Seeks attachments at the connected peers, to keep them beside the hub log.
+    /// Seeks attachments at the connected peers for the object store.
     ///
     /// It ends the search for those of an earlier call that are not in `ids`.
     package func seekForHub(_ ids: Set<AttachmentID>) {

@@ -162,6 +162,6 @@ extension Option {
                 summary: "how long to wait for acknowledgments at the end (default: 30)"),
             Option(
                 name: "max-connections", value: "COUNT",
-                summary: "the number of connections (default: 10000)"),
+                summary: "the maximum number of connections (default: 10000)"),
         ]
 }

@@ -133,7 +133,7 @@ enum HubStatusCommand {
         let (commit, durable) = (number(answer, "commit"), number(answer, "hubDurableCommit"))
         lines.append(
             "commit \(commit), hub-durable up to \(durable)"
-                + (durable < commit ? " for \(number(answer, "lagMilliseconds")) ms" : ""))
+                + (durable < commit ? " (lag \(number(answer, "lagMilliseconds")) ms)" : ""))
         lines.append(
             "\(number(answer, "clients")) connections, \(number(answer, "unacknowledged")) batches "
                 + "not acknowledged")
