@@ -22,6 +22,10 @@ struct ReadingTests {
             let isThere = other.wait { $0.received.count == round }
             #expect(isThere)
         }
+        // So is this one, by what it sends.
+        paused.connection.send(bytes)
+        let isSent = firstConnection.wait { $0.received.count == bytes.count }
+        #expect(isSent)
         #expect(paused.state.withLock { $0.received.count } == 0)
 
         paused.connection.setReading(true)

@@ -57,6 +57,24 @@ struct ConnectionTableTests {
         }
     }
 
+    @Test func `a batch of a peer without a subscription is acknowledged when it is durable`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.connect(0, 1)
+        try scene.run()
+        scene.nodes[0].flushesLate = true
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.run()
+        #expect(scene.nodes[1].synced(with: scene.nodes[0]) < scene.nodes[1].newestCommit)
+        scene.nodes[0].flushesLate = false
+        try scene.nodes[0].store.flush()
+        try scene.published(0)
+        try scene.run()
+        #expect(scene.nodes[1].synced(with: scene.nodes[0]) == scene.nodes[1].newestCommit)
+    }
+
     @Test func `each of many silent connections is closed at its own time`() throws {
         let scene = try ReplicatorScene()
         let second: UInt64 = 1_000_000_000

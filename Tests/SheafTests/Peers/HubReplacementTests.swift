@@ -85,6 +85,25 @@ import Testing
         #expect(try scene.rows(3, "SELECT COUNT(*) AS n FROM cars") == ["{\"n\":8}"])
     }
 
+    @Test func `what the first snapshot of a new log has is acknowledged immediately`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene(2)
+        for number in 0..<2 { try scene.subscribe(number, [Self.all]) }
+        var hub = try scene.beginHubs(log, [0])[0]
+        try scene.connect(0, 1)
+        try scene.run(seconds: 3)
+        hub.log.onReplacementStep = { step in
+            guard step == .announced else { return }
+            try? insert(scene, 1, "a")
+            try? scene.run()
+            // The engine stores nothing that the hub appends to the new log.
+            log.isStopped = true
+        }
+        #expect(replacements(try hub.replace()) == 1)
+        try scene.run()
+        #expect(scene.nodes[1].synced(with: scene.nodes[0]) == scene.nodes[1].newestCommit)
+    }
+
     @Test func `two hubs that begin at once replace the log once`() throws {
         let log = LogDouble(seed: 1)
         var (scene, hubs) = try scene(log)
