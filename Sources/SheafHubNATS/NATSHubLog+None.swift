@@ -1,5 +1,5 @@
 #if !NATS
-    package import SheafHubLog
+    import SheafHubLog
 
     /// The hub log of a build without libnats.
     package final class NATSHubLog: UnsupportedHubLog {

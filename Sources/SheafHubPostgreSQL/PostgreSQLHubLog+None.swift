@@ -1,5 +1,5 @@
 #if !PostgreSQL
-    package import SheafHubLog
+    import SheafHubLog
 
     /// The hub log of a build without libpq.
     package final class PostgreSQLHubLog: UnsupportedHubLog {

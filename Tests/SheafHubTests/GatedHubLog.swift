@@ -1,4 +1,5 @@
 import SheafHubLog
+import SheafSystem
 import Synchronization
 
 /// The faults of a gated hub log.
@@ -17,6 +18,8 @@ final class LogGate: Sendable {
         var holdsEntries = false
         /// Whether broadcasts are lost.
         var losesBroadcasts = false
+        /// How long the engine needs to store an object.
+        var putNanoseconds: UInt64 = 0
         var held: [@Sendable () -> Void] = []
     }
 
@@ -54,6 +57,12 @@ final class LogGate: Sendable {
     /// Whether a message was lost for good.
     var hasLost: Bool { state.withLock { $0.lost != nil } }
     var losesBroadcasts: Bool { state.withLock { $0.losesBroadcasts } }
+
+    /// Waits as long as the engine needs to store an object.
+    func put() {
+        let end = Clock.system.monotonicNanoseconds() + state.withLock { $0.putNanoseconds }
+        Monitor(false).wait(until: end) { !$0 }
+    }
 
     /// Keeps an event if entries are held; returns whether it does.
     func hold(_ event: @escaping @Sendable () -> Void) -> Bool {
@@ -97,7 +106,10 @@ final class GatedHubLog: HubLog {
     func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
         try log.trim(shard, before: entry)
     }
-    func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) { try log.put(name, bytes) }
+    func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) {
+        gate.put()
+        try log.put(name, bytes)
+    }
     func get(
         _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
     ) throws(HubLogError) { try log.get(name, body) }

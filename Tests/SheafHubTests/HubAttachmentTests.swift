@@ -34,9 +34,11 @@ import Testing
         try await second.close()
     }
 
-    @Test func `a draining hub puts the files that it has beside the log`() async throws {
+    @Test func `a draining hub puts the files that it has into the object store`() async throws {
         let scene = HubScene()
-        let first = try await scene.hub()
+        let gate = LogGate()
+        gate.set { $0.putNanoseconds = 50_000_000 }
+        let first = try await scene.hub(through: gate)
         try await first.waitUntilReady()
         let store = first.peer.store
         var photos: [AttachmentToken] = []

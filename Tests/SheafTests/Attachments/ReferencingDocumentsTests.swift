@@ -22,7 +22,11 @@ import Testing
         switch random.below(8) {
         case 0: return DocumentChange("cars", id, .delete)
         case 1: return DocumentChange("cars", id, .evict)
-        case 2: return DocumentChange("cars", id, .insert(["n": 1], onConflict: .merge))
+        case 2:
+            // The later changes of a long document are stored without its tokens.
+            let text = String(repeating: "t", count: 2_000)
+            return DocumentChange(
+                "cars", id, .insert(["n": 1, "text": .string(text)], onConflict: .merge))
         case 3: return DocumentChange("cars", id, .edit([.unset(path: path)]))
         case 4, 5:
             let value = Value.integer(Int64(random.below(9)))

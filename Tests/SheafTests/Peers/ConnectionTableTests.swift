@@ -75,6 +75,21 @@ struct ConnectionTableTests {
         #expect(scene.nodes[1].synced(with: scene.nodes[0]) == scene.nodes[1].newestCommit)
     }
 
+    @Test func `a later connection that sends nothing is closed before the earlier ones`() throws {
+        let scene = try ReplicatorScene()
+        let second: UInt64 = 1_000_000_000
+        for number in UInt16(1)...20 { _ = scene.connect(number, at: 1) }
+        // It has 10 seconds for its first message, and the others are asked after 30 seconds.
+        scene.replicator.connect(100, at: second)
+        _ = scene.replicator.drainEffects()
+        #expect(scene.replicator.violation == nil)
+        scene.replicator.tick(at: 11 * second)
+        let closed = scene.replicator.drainEffects().compactMap { effect in
+            if case .close(let number, _) = effect { number } else { nil }
+        }
+        #expect(closed == [100])
+    }
+
     @Test func `each of many silent connections is closed at its own time`() throws {
         let scene = try ReplicatorScene()
         let second: UInt64 = 1_000_000_000

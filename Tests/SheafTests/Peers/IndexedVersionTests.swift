@@ -47,7 +47,7 @@ import Testing
         return switch random.below(3) {
         case 0: address
         // Beyond a complete id, where an entry of the index may have more bytes.
-        case 1: address + random.bytes(random.below(3))
+        case 1: address + (0..<random.below(3)).map { _ in UInt8(random.below(4)) }
         default: Array(address.dropLast()) + random.bytes(random.below(3))
         }
     }
