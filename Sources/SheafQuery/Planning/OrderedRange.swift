@@ -13,8 +13,7 @@ extension AccessPlanner {
     /// Returns the range of keys of exactly the documents that satisfy a condition; nil if there is
     /// none.
     func orderedRange(of condition: Condition) -> OrderedRange? {
-        for path in [scan(condition)] + candidates(for: condition)
-        where path.isExact && path.isOrdered {
+        for path in [scan(condition)] + candidates(for: condition) where path.isExact {
             switch path.access {
             case .documents(let ranges, isReversed: false) where ranges.count == 1:
                 return OrderedRange(keys: ranges[0], isOfIndex: false)

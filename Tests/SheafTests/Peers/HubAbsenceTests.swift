@@ -127,6 +127,8 @@ import Testing
         #expect(try count(scene, 0) == ["{\"n\":21}"])
         #expect(try count(scene, 1) == ["{\"n\":21}"])
         #expect(try scene.states(of: 1) == scene.states(of: 0))
+        // The client keeps the evicted documents, and receives those that its hub has loaded.
+        #expect(try count(scene, 2) == ["{\"n\":27}"])
     }
 
     @Test func `a store of another log appends everything to one without snapshots`() throws {

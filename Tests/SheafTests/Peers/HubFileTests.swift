@@ -95,12 +95,12 @@ import Testing
 
     @Test func `files that no peer has do not delay one that a client has`() throws {
         var hubs = try FileHubs()
-        for number in 0..<80 {
+        for number in 0..<300 {
             let missing = SampleFile(seed: 100 + number, length: 10)
             try hubs.insert("missing \(number)", missing, by: 2)
         }
-        // By then each is sought for a minute at a time.
-        try hubs.run(seconds: 300)
+        // By then each was sought once, and most of them wait to be sought again.
+        try hubs.run(seconds: 40)
         try hubs.add(file, to: 2)
         try hubs.insert("a", file, by: 2)
         #expect(try hubs.run(seconds: 10) == [.put(file.id)])
@@ -244,6 +244,13 @@ import Testing
         try hubs.fetch(file, by: 3)
         try hubs.run(seconds: 5)
         #expect(try hubs.has(file, 3))
+    }
+
+    @Test func `proofs of tokens are requested once the peer has read them`() throws {
+        let hubs = try FileHubs()
+        let hub = hubs.scene.nodes[0]
+        #expect(!hub.replicator.requestProofs(of: [file.id], through: hub.newestCommit + 1))
+        #expect(hub.replicator.requestProofs(of: [file.id], through: hub.newestCommit))
     }
 
     @Test func `files that hubs fetch count for the quota of a client`() throws {
