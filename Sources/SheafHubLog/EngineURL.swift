@@ -1,6 +1,6 @@
-/// URLs of engines in errors, which logs and reports of faults contain.
+/// URLs of engines.
 package enum EngineURL {
-    /// Returns a URL without the user, password or token, and without the parameters after `?`.
+    /// Returns a URL for errors, which logs and reports of faults contain: without the user, password or token, and without the parameters after `?`.
     ///
     /// Characters of a password that should be encoded, such as `/` and `@`, are removed with it.
     package static func withoutSecrets(_ url: String) -> String {
@@ -10,5 +10,13 @@ package enum EngineURL {
         // This one may be part of a parameter, and so may be what follows it.
         guard !rest[..<at].contains("?") else { return scheme + "..." }
         return scheme + rest[at...].dropFirst().prefix { $0 != "?" }
+    }
+
+    /// Returns the text of the port of a URL with one host; nil if it has none.
+    package static func port(of url: String) -> String? {
+        let host = withoutSecrets(url).split(separator: "/").dropFirst().first ?? ""
+        // An IPv6 address has colons within brackets.
+        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return nil }
+        return String(host[colon...].dropFirst())
     }
 }

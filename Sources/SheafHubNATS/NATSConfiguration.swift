@@ -1,6 +1,14 @@
 package import SheafHubLog
 package import SheafSync
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// The brokers of a hub log over NATS JetStream, and the names of its streams there.
 package struct NATSConfiguration: Sendable {
     /// The proof of identity that the brokers require.
@@ -60,10 +68,25 @@ package struct NATSConfiguration: Sendable {
         self.requestMilliseconds = requestMilliseconds
     }
 
+    /// Whether connections without encryption are refused.
+    var requiresEncryption: Bool {
+        tls != nil || servers.contains { $0.lowercased().hasPrefix("tls://") }
+    }
+
     /// Throws if a value is not allowed.
     package func check() throws(HubLogError) {
         guard !servers.isEmpty else {
             throw .refused("no broker; name at least one, such as nats://10.0.0.1:4222")
+        }
+        for server in servers {
+            guard let port = EngineURL.port(of: server), UInt16(port) ?? 0 == 0 else { continue }
+            throw .refused(
+                "\(EngineURL.withoutSecrets(server)): the port \(port); it is a number from 1 to 65535"
+            )
+        }
+        if case .file(let path) = credentials, access(path, R_OK) != 0 {
+            let reason = String(cString: strerror(errno))
+            throw .refused("the credentials \(path) cannot be read: \(reason)")
         }
         guard replicas == 1 || replicas == 3 || replicas == 5 else {
             throw .refused("\(replicas) replicas; the number of replicas is 1, 3 or 5")

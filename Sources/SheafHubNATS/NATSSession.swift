@@ -220,8 +220,10 @@
             case .token(let token):
                 try check("the token", natsOptions_SetToken(options, token))
             }
-            guard let tls = configuration.tls else { return }
+            guard configuration.requiresEncryption else { return }
+            // Otherwise the library encrypts only if the broker requires it.
             try check("TLS", natsOptions_SetSecure(options, true))
+            guard let tls = configuration.tls else { return }
             if let path = tls.authorityFile {
                 try check(
                     "the certificates \(path)",

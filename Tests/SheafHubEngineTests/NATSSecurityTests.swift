@@ -77,6 +77,27 @@
                 }
             }
 
+            @Test func `a broker without TLS is refused if the URL requires it`() throws {
+                let cluster = try NATSCluster(count: 1)
+                let text = refusal(cluster) { configuration in
+                    configuration.servers = configuration.servers.map {
+                        $0.replacing("nats://", with: "tls://")
+                    }
+                }
+                #expect(text.contains("Secure Connection not available"))
+            }
+
+            @Test func `a port or a file that cannot be right is refused`() throws {
+                let cluster = try NATSCluster(count: 1)
+                let port = refusal(cluster) { $0.servers = ["nats://hub:secret@127.0.0.1:99999"] }
+                #expect(
+                    port.contains(
+                        "nats://127.0.0.1:99999: the port 99999; it is a number from 1 to 65535"))
+                let missing = directory.path("none.creds")
+                let file = refusal(cluster) { $0.credentials = .file(missing) }
+                #expect(file.contains("the credentials \(missing) cannot be read: No such file"))
+            }
+
             @Test func `a broker with the certificate of another host is refused`() throws {
                 let access = tls()
                 let error = #expect(throws: HubLogError.self) {

@@ -19,4 +19,14 @@ import Testing
     func `a URL is shown without its secrets`(_ url: String, _ shown: String) {
         #expect(EngineURL.withoutSecrets(url) == shown)
     }
+
+    @Test(
+        arguments: [
+            ("nats://10.0.0.1:4222", "4222"), ("nats://hub:secret@10.0.0.1:4222/", "4222"),
+            ("tls://[::1]:4222", "4222"), ("nats://[::1]", nil), ("nats://10.0.0.1", nil),
+            ("nats://hub:secret@10.0.0.1", nil), ("nats://:99999", "99999"), ("", nil),
+        ] as [(String, String?)])
+    func `the port of a URL is found`(_ url: String, _ port: String?) {
+        #expect(EngineURL.port(of: url) == port)
+    }
 }
