@@ -92,6 +92,34 @@ import Testing
         try await hub.close()
     }
 
+    /// The entries of a new log have the numbers of those of the old one.
+    @Test func `a hub that replaces a log of long ago has the right clock`() async throws {
+        let clock = FakeClock()
+        let scene = HubScene(clock: clock.clock)
+        var options = quick
+        options.clock = clock.clock
+        let first = try await scene.hub(options: options)
+        try await first.waitUntilReady()
+        for number in 0..<8 { try await insert("a \(number)", at: first) }
+        try await first.close()
+        clock.advance(milliseconds: 100_000)
+        let second = try await scene.hub(options: options)
+        try await second.waitUntilReady()
+        #expect(try await second.replaceLog() == 2)
+        try await until("the hub reads the new log") { second.status.logNumber == 2 }
+        for number in 0..<8 {
+            try await insert("b \(number)", at: second)
+            #expect(second.status.reasons.allSatisfy { !$0.contains("clock") })
+        }
+        try await second.close()
+    }
+
+    /// Inserts a car, and waits until the log has it.
+    private func insert(_ id: String, at hub: Hub) async throws {
+        let commit = UInt64(try await hub.peer.insert(id))
+        try await until("the log has the car") { hub.status.hubDurableCommit >= commit }
+    }
+
     @Test func `EVICT is refused at a hub before it reads the log`() async throws {
         let scene = HubScene()
         let hub = try await Hub.inMemory(

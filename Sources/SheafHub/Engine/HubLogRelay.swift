@@ -73,7 +73,7 @@ package final class HubLogRelay: HubLog, HubLogHost {
 
     package func append(_ message: [UInt8], to log: HubLogID, as id: HubMessageID) {
         let (now, wall) = (clock.monotonicNanoseconds(), clock.wallMilliseconds())
-        state.withLock { $0.traffic.appended(id, message.count, at: now, wall) }
+        state.withLock { $0.traffic.appended(id, message.count, to: log, at: now, wall) }
         engine.append(message, to: log, as: id)
     }
 

@@ -17,14 +17,20 @@ struct EngineTraffic: Sendable {
     /// The clock of the engine minus that of this hub, when a message was stored last; nil before.
     private(set) var clockDifference: Int64?
     /// When messages without an answer were appended first, also by the wall clock.
-    private var unanswered: [HubMessageID: (at: UInt64, wallMilliseconds: UInt64)] = [:]
+    private var unanswered: [HubMessageID: Appended] = [:]
     /// The wall clock of this hub and of the engine for the entries of recent messages.
     private var appendTimes: [Entry: UInt64] = [:]
     private var entryTimes: [Entry: UInt64] = [:]
 
-    /// An entry of a shard.
+    private struct Appended {
+        let at: UInt64
+        let wallMilliseconds: UInt64
+        let log: HubLogID
+    }
+
+    /// An entry of a shard; a log that replaces another one has the same numbers again.
     private struct Entry: Hashable {
-        let shard: UInt16
+        let shard: HubShard
         let number: UInt64
     }
 
@@ -32,11 +38,12 @@ struct EngineTraffic: Sendable {
     private static let maximumTimes = 64
 
     mutating func appended(
-        _ id: HubMessageID, _ length: Int, at now: UInt64, _ wallMilliseconds: UInt64
+        _ id: HubMessageID, _ length: Int, to log: HubLogID, at now: UInt64,
+        _ wallMilliseconds: UInt64
     ) {
         // A message that is appended again has the same id.
         guard unanswered[id] == nil else { return }
-        unanswered[id] = (now, wallMilliseconds)
+        unanswered[id] = Appended(at: now, wallMilliseconds: wallMilliseconds, log: log)
         appendedCount += 1
         appendedLength += UInt64(length)
     }
@@ -44,7 +51,8 @@ struct EngineTraffic: Sendable {
     mutating func stored(_ id: HubMessageID, as entry: UInt64) {
         if let appended = unanswered.removeValue(forKey: id) {
             if appendTimes.count >= Self.maximumTimes { appendTimes = [:] }
-            appendTimes[Entry(shard: id.shard, number: entry)] = appended.wallMilliseconds
+            let shard = HubShard(id.shard, of: appended.log)
+            appendTimes[Entry(shard: shard, number: entry)] = appended.wallMilliseconds
             compareClocks()
         }
         if unanswered.isEmpty { lastFailure = nil }
@@ -93,7 +101,7 @@ struct EngineTraffic: Sendable {
         for entry in entries.suffix(Self.maximumTimes) {
             guard let time = entry.wallMilliseconds else { continue }
             if entryTimes.count >= Self.maximumTimes { entryTimes = [:] }
-            entryTimes[Entry(shard: shard.number, number: entry.number)] = time
+            entryTimes[Entry(shard: shard, number: entry.number)] = time
         }
         compareClocks()
         readCount += UInt64(entries.count)
