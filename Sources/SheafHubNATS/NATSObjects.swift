@@ -2,7 +2,6 @@
     import CNATS
     import SheafHubLog
     import SheafSystem
-    import Synchronization
 
     /// The objects of a database: chunks in a stream, and replaceable ones in a key-value bucket.
     ///
@@ -19,8 +18,6 @@
         private let publisher: NATSPublisher
         private let names: NATSNames
         private let replicas: Int32
-        private let hasStream = Mutex(false)
-        private let hasBucket = Mutex(false)
 
         init(
             _ session: NATSSession, _ streams: NATSStreams, _ publisher: NATSPublisher,
@@ -110,12 +107,12 @@
         }
 
         private func createStream() throws(HubLogError) {
-            guard !hasStream.withLock({ $0 }) else { return }
+            // It may have been removed since the last object.
+            guard try !streams.exists(names.objects) else { return }
             try streams.create(names.objects, subject: names.objectSubjects) { stream in
                 // A chunk that is sent again replaces the first one.
                 stream.MaxMsgsPerSubject = 1
             }
-            hasStream.withLock { $0 = true }
         }
 
         private func end(of name: String) throws(HubLogError) -> NATSObjectEnd? {
@@ -281,9 +278,8 @@
         }
 
         private func createBucket() throws(HubLogError) {
-            guard !hasBucket.withLock({ $0 }) else { return }
+            guard try !streams.exists(names.bucketStream) else { return }
             let bucket = names.bucket
-            if try streams.exists(names.bucketStream) { return hasBucket.withLock { $0 = true } }
             try session.request("create the bucket \(bucket)") { context, _ in
                 bucket.withCString { bucket in
                     var configuration = kvConfig()
@@ -298,7 +294,6 @@
                     return status
                 }
             }
-            hasBucket.withLock { $0 = true }
         }
     }
 #endif

@@ -128,6 +128,26 @@
                 }
             }
 
+            @Test func `objects are stored again after their streams were removed`() throws {
+                let cluster = try NATSCluster(count: 1)
+                let (hub, _) = try cluster.engine(database: 6).startWithLog()
+                defer { hub.stop() }
+                for _ in 1...2 {
+                    try hub.log.put("part/1", [1])
+                    #expect(try hub.log.replace("config", with: [2], at: nil) == .replaced)
+                    #expect(try hub.log.list("part/") == ["part/1"])
+                    #expect(try hub.log.load("config")?.bytes == [2])
+                    let names = try cluster.request("$JS.API.STREAM.NAMES", "")
+                    let streams = names.matches(of: /"([A-Z_]*SHEAF-[^"]*)"/).map(\.1)
+                    #expect(streams.count >= 2)
+                    for stream in streams {
+                        let response = try cluster.request("$JS.API.STREAM.DELETE.\(stream)", "")
+                        try #require(!response.contains("\"error\""), "\(response)")
+                    }
+                    #expect(try hub.log.load("config") == nil)
+                }
+            }
+
             @Test func `a log on fewer brokers than a hub requires is refused`() throws {
                 let cluster = try NATSCluster(count: 1)
                 let (hub, log) = try cluster.engine(database: 5).startWithLog()
