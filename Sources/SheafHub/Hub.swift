@@ -31,7 +31,7 @@ public final class Hub: Sendable {
     let options: HubOptions
 
     private init(
-        _ peer: Peer, _ log: OpenedLog, _ options: HubOptions,
+        _ peer: Peer, _ log: OpenedLog, _ server: HealthServer?, _ options: HubOptions,
         _ report: @escaping @Sendable (HubStatus) -> Void
     ) throws {
         (self.peer, self.options) = (peer, options)
@@ -39,10 +39,6 @@ public final class Hub: Sendable {
         let threads = HubThreads(
             peer, log.relay, log.file, log.configuration, options, report)
         self.threads = threads
-        let server = try options.healthAddress.map { address in
-            try HealthServer(
-                at: address, port: options.healthPort, peer.store, { threads.status })
-        }
         healthPort = server?.port
         self.server = Mutex(server)
         // A document that is evicted before it is appended would be in no log.
@@ -50,10 +46,8 @@ public final class Hub: Sendable {
         peer.store.queries.registeredCollections.register("hub") { [weak threads] in
             threads?.status.metrics ?? []
         }
-        do { try peer.sync.registerSubscriptionToAllCollections() } catch {
-            server?.stop()
-            throw error
-        }
+        try peer.sync.registerSubscriptionToAllCollections()
+        server?.setOpen(peer.store) { threads.status }
     }
 
     /// Opens the store in the directory at `path`, or creates one, and joins the hubs of the
@@ -62,14 +56,13 @@ public final class Hub: Sendable {
     /// The first hub of a database creates the log. The hub does not read it, and accepts no
     /// connections, before `start()`. `report` gets the status each time that the reasons for which
     /// the hub is not ready have changed. Canceling the task ends the wait for an engine that does
-    /// not respond.
+    /// not respond; meanwhile `/ready` shows the reason.
     public static nonisolated(nonsending) func open(
         at path: String, configuration: PeerConfiguration, engine: HubEngine,
         options: HubOptions = HubOptions(),
         report: @escaping @Sendable (HubStatus) -> Void = { _ in }
     ) async throws -> Hub {
-        let log = try await OpenedLog.open(engine, configuration, options)
-        return try await make(log, configuration, options, report) { configuration in
+        try await make(engine, configuration, options, report) { configuration in
             try await Peer.open(at: path, configuration: configuration)
         }
     }
@@ -81,15 +74,33 @@ public final class Hub: Sendable {
         configuration: PeerConfiguration, engine: HubEngine, options: HubOptions = HubOptions(),
         report: @escaping @Sendable (HubStatus) -> Void = { _ in }
     ) async throws -> Hub {
-        let log = try await OpenedLog.open(engine, configuration, options)
-        return try await make(log, configuration, options, report) { configuration in
+        try await make(engine, configuration, options, report) { configuration in
             try await Peer.inMemory(configuration: configuration)
         }
     }
 
     private static nonisolated(nonsending) func make(
-        _ log: OpenedLog, _ configuration: PeerConfiguration, _ options: HubOptions,
+        _ engine: HubEngine, _ configuration: PeerConfiguration, _ options: HubOptions,
         _ report: @escaping @Sendable (HubStatus) -> Void,
+        _ open: (PeerConfiguration) async throws -> Peer
+    ) async throws -> Hub {
+        let server = try options.healthAddress.map { address in
+            try HealthServer(at: address, port: options.healthPort)
+        }
+        do {
+            let log = try await OpenedLog.open(engine, configuration, options) {
+                server?.setReason($0)
+            }
+            return try await make(log, server, configuration, options, report, open)
+        } catch {
+            server?.stop()
+            throw error
+        }
+    }
+
+    private static nonisolated(nonsending) func make(
+        _ log: OpenedLog, _ server: HealthServer?, _ configuration: PeerConfiguration,
+        _ options: HubOptions, _ report: @escaping @Sendable (HubStatus) -> Void,
         _ open: (PeerConfiguration) async throws -> Peer
     ) async throws -> Hub {
         var peerConfiguration = configuration
@@ -101,7 +112,7 @@ public final class Hub: Sendable {
             throw error
         }
         do {
-            return try Hub(peer, log, options, report)
+            return try Hub(peer, log, server, options, report)
         } catch {
             try await peer.close()
             await log.close()

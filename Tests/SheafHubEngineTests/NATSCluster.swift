@@ -45,7 +45,7 @@ final class NATSCluster: Sendable {
         count: Int = 3, security: String = "", timeoutSeconds: UInt64 = 60,
         _ setAccess: @escaping @Sendable (inout NATSConfiguration) -> Void = { _ in }
     ) throws {
-        let free = Self.freePorts(3 * count)
+        let free = Loopback.freePorts(3 * count)
         ports = (0..<count).map { number in
             Ports(
                 client: free[3 * number], cluster: free[3 * number + 1],
@@ -160,26 +160,5 @@ final class NATSCluster: Sendable {
             return text[leader.upperBound...].first?.wholeNumberValue
         }
         return nil
-    }
-
-    /// Returns ports that systems do not give to outgoing connections: while a broker is dead, such
-    /// a connection could take its port.
-    static func freePorts(_ count: Int) -> [UInt16] {
-        var sockets: [Int32] = []
-        var ports: [UInt16] = []
-        defer { for socket in sockets { close(socket) } }
-        while ports.count < count {
-            let port = UInt16.random(in: 10_000..<32_000)
-            let socket = Loopback.socket()
-            sockets.append(socket)
-            var address = Loopback.address(port: port)
-            let isFree = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    bind(socket, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
-            if isFree { ports.append(port) }
-        }
-        return ports
     }
 }

@@ -12,7 +12,7 @@ extension PostgreSQLTests {
         ))
     struct PostgreSQLSecurityTests {
         @Test func `server and hubs prove their identity with certificates and passwords`() throws {
-            let port = NATSCluster.freePorts(1)[0]
+            let port = Loopback.freePorts(1)[0]
             let options = [
                 "listen_addresses=127.0.0.1", "ssl=on", "ssl_cert_file=../server.pem",
                 "ssl_key_file=../server.key", "ssl_ca_file=../authority.pem",

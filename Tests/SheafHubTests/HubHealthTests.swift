@@ -39,6 +39,41 @@ import Testing
             #expect(throws: LoopbackConnection.Failure.self) { try get("/live", port) }
         }
 
+        @Test func `a hub that waits for its engine is live, and shows the reason`() async throws {
+            let scene = HubScene()
+            let gate = LogGate()
+            gate.set { $0.isUnreachable = true }
+            let port = Loopback.freePorts(1)[0]
+            let options = HubOptions(healthAddress: "127.0.0.1", healthPort: port)
+            let opening = Task { try await scene.hub(options: options, through: gate) }
+            let reason = "the hub log cannot be opened yet: the hub log did not respond"
+            try await until("the reason is shown") {
+                try gate.refusedStarts > 0 && get("/ready", port).text.hasPrefix(reason)
+            }
+            #expect(try get("/live", port) == Answer(200, "live\n"))
+            #expect(try get("/ready", port).status == 503)
+            #expect(try get("/metrics", port).status == 503)
+            gate.open()
+            let hub = try await opening.value
+            try await hub.waitUntilReady()
+            #expect(try get("/ready", port) == Answer(200, "ready\n"))
+            try await hub.close()
+        }
+
+        @Test func `clients that keep their connections do not keep others waiting`() async throws {
+            let scene = HubScene()
+            let hub = try await scene.hub(options: HubOptions(healthAddress: "127.0.0.1"))
+            let port = try #require(hub.healthPort)
+            for _ in 0..<300 {
+                let connection = try LoopbackConnection(port: port)
+                #expect(connection.send(Array("GET /live HTTP/1.1\r\nHost: x\r\n\r\n".utf8)))
+                var bytes: [UInt8] = []
+                while case let part = try connection.receive(), !part.isEmpty { bytes += part }
+                #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("live\n"))
+            }
+            try await hub.close()
+        }
+
         @Test func `an address that is not numeric is refused`() async throws {
             let scene = HubScene()
             let error = await #expect(throws: HubError.self) {

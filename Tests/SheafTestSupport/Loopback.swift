@@ -29,4 +29,25 @@ package enum Loopback {
         address.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
         return address
     }
+
+    /// Returns ports that systems do not give to outgoing connections: while a server is dead, such
+    /// a connection could take its port.
+    package static func freePorts(_ count: Int) -> [UInt16] {
+        var sockets: [Int32] = []
+        var ports: [UInt16] = []
+        defer { for socket in sockets { close(socket) } }
+        while ports.count < count {
+            let port = UInt16.random(in: 10_000..<32_000)
+            let socket = Self.socket()
+            sockets.append(socket)
+            var address = Self.address(port: port)
+            let isFree = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                    bind(socket, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            if isFree { ports.append(port) }
+        }
+        return ports
+    }
 }

@@ -13,15 +13,16 @@ struct OpenedLog: Sendable {
     /// Connects to the engine and reads the configuration, or creates it with an empty log.
     ///
     /// Without an engine it tries again until the time limit of the options, or until its task is
-    /// canceled.
+    /// canceled; `onFailure` gets the reason each time.
     static nonisolated(nonsending) func open(
-        _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions
+        _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions,
+        _ onFailure: @escaping @Sendable (String) -> Void
     ) async throws -> OpenedLog {
         let log = peer.store.log
         let isCanceled = Monitor(false)
         return try await withTaskCancellationHandler {
             try await Thread.run(name: "sheaf-hub-open") {
-                Result { try connected(engine, peer, options, log, isCanceled) }
+                Result { try connected(engine, peer, options, log, isCanceled, onFailure) }
             }.get()
         } onCancel: {
             isCanceled.withLock { $0 = true }
@@ -40,7 +41,7 @@ struct OpenedLog: Sendable {
 
     private static func connected(
         _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions, _ log: StoreLog?,
-        _ isCanceled: Monitor<Bool>
+        _ isCanceled: Monitor<Bool>, _ onFailure: (String) -> Void
     ) throws -> OpenedLog {
         let database = peer.databaseID.hash
         let end =
@@ -58,7 +59,9 @@ struct OpenedLog: Sendable {
                     throw HubError(
                         "\(error); the engine has not responded for \(options.startSeconds) s")
                 }
-                log?.write(.warning, "the engine of the hub log does not respond yet: \(error)")
+                let reason = "the hub log cannot be opened yet: \(error)"
+                log?.write(.warning, reason)
+                onFailure(reason)
                 guard !isCanceled.wait(until: min(end, now + retryNanoseconds), while: { !$0 })
                 else {
                     throw HubError("the hub was stopped before the engine responded (\(error))")

@@ -185,14 +185,19 @@ final class HubThreads: Sendable {
 
     private func sample() {
         var reported: [String]?
+        func withoutNumbers(_ reasons: [String]) -> [String] {
+            reasons.map { $0.filter { !$0.isNumber } }
+        }
         var deadline = Clock.system.monotonicNanoseconds()
         while true {
             takeSample()
             beginListening()
             let status = status
-            if status.reasons != reported {
+            // The number of seconds of a reason is not another reason.
+            let reasons = withoutNumbers(status.reasons)
+            if reasons != reported {
                 report(status)
-                reported = status.reasons
+                reported = reasons
                 publishState()
             }
             state.broadcast()

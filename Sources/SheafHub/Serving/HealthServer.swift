@@ -1,25 +1,43 @@
 import SheafInspector
 import SheafStore
+import Synchronization
 
 /// The web server of a hub: `/live`, `/ready` and `/metrics`.
 final class HealthServer: Sendable {
     private let server: HTTPServer
+    private let routes: HealthRoutes
     let port: UInt16
 
-    init(
-        at text: String, port: UInt16, _ store: Store, _ status: @escaping @Sendable () -> HubStatus
-    ) throws(HubError) {
+    /// Starts a server, which shows that the hub is being opened.
+    init(at text: String, port: UInt16) throws(HubError) {
         guard let address = ListeningAddress(text, port: port) else {
             throw HubError(
                 "health checks cannot be served on '\(text)': it is not a numeric address, such as "
                     + "127.0.0.1 or ::1")
         }
+        routes = HealthRoutes()
+        var limits = ServerLimits()
+        (limits.connections, limits.seconds) = (Self.connections, Self.seconds)
         do throws(InspectorError) {
-            server = try HTTPServer(at: address, HealthRoutes(store, status))
+            server = try HTTPServer(at: address, routes, limits: limits)
         } catch {
             throw HubError("health checks cannot be served on \(address.host):\(port): \(error)")
         }
         self.port = server.port
+    }
+
+    /// Limits with which clients that send nothing do not keep others waiting for long.
+    private static let connections = 256
+    private static let seconds = 2
+
+    /// Shows why the hub is not open yet.
+    func setReason(_ reason: String) {
+        routes.source.withLock { $0 = .opening(reason) }
+    }
+
+    /// Shows the state of the open hub.
+    func setOpen(_ store: Store, _ status: @escaping @Sendable () -> HubStatus) {
+        routes.source.withLock { $0 = .open(store, status) }
     }
 
     /// Ends all connections; called once.
@@ -29,17 +47,18 @@ final class HealthServer: Sendable {
 }
 
 /// The requests that the web server of a hub answers.
-struct HealthRoutes: HTTPHandler {
+final class HealthRoutes: HTTPHandler {
+    enum Source: Sendable {
+        case opening(String)
+        case open(Store, @Sendable () -> HubStatus)
+    }
+
     private static let methods = ["GET", "HEAD"]
     private static let maximumHeaderLength = 16 << 10
+    /// Connections that stay open would keep others waiting.
+    private static let fields = [(name: "Connection", value: "close")]
 
-    private let store: Store
-    private let status: @Sendable () -> HubStatus
-
-    init(_ store: Store, _ status: @escaping @Sendable () -> HubStatus) {
-        self.store = store
-        self.status = status
-    }
+    let source = Mutex(Source.opening("the hub is being opened"))
 
     func refusal(of request: HTTPRequest) -> HTTPResponse? {
         guard request.headerLength <= Self.maximumHeaderLength else {
@@ -50,7 +69,7 @@ struct HealthRoutes: HTTPHandler {
         }
         guard Self.methods.contains(request.method) else {
             var response = text(405, "the method of \(request.path ?? "") is GET")
-            response.fields = [("Allow", "GET, HEAD")]
+            response.fields.append(("Allow", "GET, HEAD"))
             return response
         }
         guard request.announcedLength ?? 0 == 0, request.values(of: "transfer-encoding").isEmpty
@@ -59,7 +78,16 @@ struct HealthRoutes: HTTPHandler {
     }
 
     nonisolated(nonsending) func answer(_ request: HTTPRequest) async -> HTTPResponse {
-        let status = status()
+        switch source.withLock({ $0 }) {
+        case .open(let store, let status): return await answer(request, store, status())
+        case .opening(let reason):
+            return request.path == "/live" ? text(200, "live") : text(503, reason)
+        }
+    }
+
+    private nonisolated(nonsending) func answer(
+        _ request: HTTPRequest, _ store: Store, _ status: HubStatus
+    ) async -> HTTPResponse {
         switch request.path {
         case "/live":
             return status.isLive
@@ -70,7 +98,9 @@ struct HealthRoutes: HTTPHandler {
         default:
             do {
                 let metrics = try await MetricsAnswer.text(of: store)
-                return HTTPResponse(200, MetricsAnswer.contentType, .bytes(Array(metrics.utf8)))
+                return HTTPResponse(
+                    200, MetricsAnswer.contentType, .bytes(Array(metrics.utf8)), fields: Self.fields
+                )
             } catch {
                 return text(500, "\(error)")
             }
@@ -78,6 +108,8 @@ struct HealthRoutes: HTTPHandler {
     }
 
     private func text(_ status: Int, _ text: String) -> HTTPResponse {
-        HTTPResponse(status, "text/plain; charset=utf-8", .bytes(Array((text + "\n").utf8)))
+        HTTPResponse(
+            status, "text/plain; charset=utf-8", .bytes(Array((text + "\n").utf8)),
+            fields: Self.fields)
     }
 }
