@@ -117,14 +117,18 @@ import Testing
 
     // MARK: Removing
 
-    @Test func `nothing is removed while a snapshot that is used cannot be read`() throws {
+    @Test(arguments: [[true, true], [true, false], [false, true]])
+    func `nothing is removed while a snapshot that is used cannot be read`(
+        _ areUnreadable: [Bool]
+    ) throws {
         let log = LogDouble(seed: 1)
         var settings = DocumentScene.quickSettings
         settings.supersededMilliseconds = 0
         var (scene, hubs) = try scene(log, settings)
         let names = log.objects.names
         let used = try snapshots(scene)
-        log.objects.failReads(of: [used.newest, used.earlier])
+        let unreadable = zip([used.newest, used.earlier], areUnreadable).filter(\.1).map(\.0)
+        log.objects.failReads(of: Set(unreadable))
         hubs = [scene.maintenance(0, settings), scene.maintenance(1, settings)]
         for index in [0, 1, 0, 1] { _ = try? hubs[index].snapshots.step() }
         #expect(Set(names).isSubset(of: log.objects.names))

@@ -110,14 +110,19 @@ import Testing
         try insert(scene, 2, "a")
         try scene.run(seconds: 2)
         var second = hubs[1]
+        // As if that hub had decided before this one announced it.
+        let decided = LogReplacement(SceneHub(scene, 1), scene.file, key: scene.nodes[1].key)
         var others = 0
+        var left = 0
         hubs[0].log.onReplacementStep = { step in
             guard step == .announced || step == .written else { return }
             let events = (try? second.replace()) ?? []
             others += replacements(events)
+            if case .left? = try? decided.run(DocumentScene.logID) { left += 1 }
         }
         #expect(replacements(try hubs[0].replace()) == 1)
         #expect(others == 0)
+        #expect(left == 2)
         hubs[0].log.onReplacementStep = { _ in }
         try scene.run(seconds: 10, &hubs)
         #expect(try scene.configuration?.number == 2)
