@@ -30,7 +30,7 @@ package struct ConfigurationFile: Sendable {
             throw HubError(
                 "the configuration of the hubs is damaged (\(error)); restore the object "
                     + "'\(HubObjectName.configuration)' of the engine from a backup, or remove it "
-                    + "with the log of the database: hubs then create a new one from their stores")
+                    + "and run 'sheaf hub replace --force' on a hub that runs")
         }
         guard configuration.database == database else {
             throw HubError(

@@ -18,7 +18,7 @@ extension ConfigurationFile {
         let found: (HubConfiguration, UInt64)?
         do { found = try load() } catch { throw Self.failure(error) }
         guard let (configuration, _) = found else {
-            throw .log(.missing(HubObjectName.configuration))
+            throw .configuration(HubError.lostConfiguration.message)
         }
         return configuration
     }

@@ -56,7 +56,7 @@ struct Readiness {
         if case .configuration(let reason)? = sample.maintenance.failure, sample.progress != nil {
             reasons.append(Self.line(reason))
         }
-        if let failure = sample.configurationFailure,
+        if let failure = sample.configurationFailure, !reasons.contains(Self.line(failure)),
             now >= sample.configuredAt + 2 * Self.connectionNanoseconds
         {
             reasons.append("the configuration cannot be read: \(Self.line(failure))")

@@ -38,7 +38,7 @@
                 let reason = String(cString: strerror(errno))
                 context.stopThreads()
                 throw InspectorError(
-                    "the inspector cannot listen on \(address.host):\(address.port): \(reason)")
+                    "the server cannot listen on \(address.host):\(address.port): \(reason)")
             }
             self.daemon = daemon
             self.context = context

@@ -177,7 +177,7 @@ public final class TCPTransport: PeerTransport {
             throw NetworkError(
                 .loopback,
                 "cannot listen on \(address.quoted) in development mode: other machines can reach it; "
-                    + "use 127.0.0.1, or set allowsOtherMachines")
+                    + "use 127.0.0.1, or a shared key or an authority as identity")
         }
         return try Socket.listening(at: found)
     }

@@ -43,7 +43,7 @@ final class ControlSocket: Sendable {
             throw .storage(.notADirectory(path: path), at: path)
         }
         throw .failed(
-            "no peer is running on the store at \(path.shortened); start one with 'sheaf peer serve \(path.shortened) ...'"
+            "no peer is running on the store at \(path.shortened); start one with 'sheaf peer serve \(path.shortened) ...', or 'sheaf hub serve' if it is one of a hub"
         )
     }
 
