@@ -1,5 +1,6 @@
 import SheafHubLog
 import SheafHubPostgreSQL
+import SheafTestSupport
 import Testing
 
 extension PostgreSQLTests {

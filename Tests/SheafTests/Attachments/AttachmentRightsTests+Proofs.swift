@@ -46,6 +46,25 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[2].complete == [secret.id])
     }
 
+    @Test func `the proof of a token is requested from a peer that connects later`() throws {
+        let scene = try scene()
+        _ = try scene.nodes[1].attachments.add(secret.bytes)
+        let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.recordPublished(1)
+        try settle(scene)
+        try scene.disconnect(wire)
+        try scene.fetch(secret.id, by: 0)
+        try settle(scene)
+        func unproven() -> Int {
+            scene.nodes[0].store.queries.documents.snapshot().unprovenTokenCount
+        }
+        #expect(unproven() == 1)
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try settle(scene)
+        #expect(unproven() == 0)
+    }
+
     @Test func `a proof begun on one connection is completed on the next`() throws {
         let scene = try scene(3)
         _ = try scene.nodes[1].attachments.add(secret.bytes)
