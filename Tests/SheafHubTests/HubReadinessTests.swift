@@ -130,6 +130,20 @@ import Testing
         try await hub.close()
     }
 
+    @Test func `hubs with the same key are not ready`() async throws {
+        let scene = HubScene()
+        let key = PeerKey.random()
+        let hubs = [try await scene.hub(key), try await scene.hub(key)]
+        for hub in hubs {
+            try await until("the reason is shown") {
+                hub.status.reasons.contains {
+                    $0.hasPrefix("another hub has the key of this one")
+                }
+            }
+        }
+        for hub in hubs { try await hub.close() }
+    }
+
     @Test func `a hub that waits for its engine can be stopped`() async throws {
         let scene = HubScene()
         let gate = LogGate()

@@ -95,7 +95,11 @@ package final class HubLogRelay: HubLog, HubLogHost {
     package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
         try engine.trim(shard, before: entry)
     }
-    package func broadcast(_ bytes: [UInt8]) { engine.broadcast(bytes) }
+
+    package func broadcast(_ bytes: [UInt8]) {
+        state.withLock { $0.hubs.send(bytes) }
+        engine.broadcast(bytes)
+    }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(HubLogError) {
         try engine.put(name, bytes)

@@ -17,17 +17,27 @@ struct OtherHubs: Sendable {
     /// The log whose beats count; nil until the configuration is known.
     var log: HubLogID?
     private var known: [[UInt8]: Known] = [:]
+    /// The authors of the broadcasts of this hub.
+    private var ownAuthors: Set<HubAuthor> = []
+    /// When a beat of another hub with the key of this one arrived last; nil before.
+    private(set) var sameKeyAt: UInt64?
+
+    /// Records a broadcast of this hub.
+    mutating func send(_ bytes: [UInt8]) {
+        if let broadcast = decoded(bytes) { ownAuthors.insert(broadcast.author) }
+    }
 
     /// Records a beat; returns whether it is one of the hub with the key `own`.
     mutating func receive(
         _ bytes: [UInt8], own: [UInt8], at now: UInt64, _ wallMilliseconds: UInt64
     ) -> Bool {
-        guard let log,
-            let broadcast = bytes.span.withUnsafeBytes({
-                try? HubBroadcast(decoding: $0, log: log)
-            }), case .beat(let beat) = broadcast.contents
+        guard let broadcast = decoded(bytes), case .beat(let beat) = broadcast.contents
         else { return false }
-        guard broadcast.hub != own else { return true }
+        guard broadcast.hub != own else {
+            let isOwn = ownAuthors.contains(broadcast.author)
+            if !isOwn { sameKeyAt = now }
+            return isOwn
+        }
         known = known.filter { now < $0.value.receivedAt + Self.forgetNanoseconds }
         guard known[broadcast.hub] != nil || known.count < HubLimits.authors else { return false }
         known[broadcast.hub] = Known(
@@ -35,6 +45,11 @@ struct OtherHubs: Sendable {
             clockDifference: Int64(clamping: beat.wallMilliseconds)
                 - Int64(clamping: wallMilliseconds))
         return false
+    }
+
+    private func decoded(_ bytes: [UInt8]) -> HubBroadcast? {
+        guard let log else { return nil }
+        return bytes.span.withUnsafeBytes { try? HubBroadcast(decoding: $0, log: log) }
     }
 
     /// The hubs by their keys, in ascending order.

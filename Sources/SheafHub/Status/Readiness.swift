@@ -30,6 +30,9 @@ struct Readiness {
     private var ownReasons: [String] {
         var reasons: [String] = []
         if sample.isDraining { reasons.append("the hub is draining: it stops") }
+        if let time = sample.hubs.sameKeyAt, now < time + OtherHubs.liveNanoseconds {
+            reasons.append("another hub has the key of this one; give each hub a key of its own")
+        }
         if !isLive {
             reasons.append(
                 "the thread of the peer has not responded for \(seconds(since: sample.respondedAt)) s"
