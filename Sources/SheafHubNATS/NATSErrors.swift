@@ -8,6 +8,8 @@
             static let noCluster: UInt32 = 10008
             static let noSpace: [UInt32] = [10023, 10047, 10077, 10122]
             static let noMessage: UInt32 = 10037
+            static let noPlacement: UInt32 = 10005
+            static let noReplicas: UInt32 = 10074
             static let notEnabled: [UInt32] = [10039, 10076]
             static let otherStream: UInt32 = 10058
             static let noStream: UInt32 = 10059
@@ -25,6 +27,13 @@
                 self = .missing("stream or message for: \(request) (\(number))")
             } else if number == Code.noCluster {
                 self = .disconnected("\(request): the brokers have no leader (\(number))")
+            } else if number == Code.noPlacement {
+                // A broker may be away, or may not have joined yet.
+                self = .disconnected("\(request): fewer brokers than replicas (\(number))")
+            } else if number == Code.noReplicas {
+                self = .refused(
+                    "\(request): a broker without a cluster has one replica, and more are required "
+                        + "(\(number))")
             } else if number != 0, number != Code.notEnabled[1] {
                 self = .refused("\(request): \(reason) (\(number))")
             } else {

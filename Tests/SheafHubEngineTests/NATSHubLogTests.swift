@@ -150,6 +150,17 @@
 
             @Test func `a log on fewer brokers than a hub requires is refused`() throws {
                 let cluster = try NATSCluster(count: 1)
+                var three = cluster.configuration(database: 6)
+                three.replicas = 3
+                let alone = NATSHubLog(three)
+                try alone.start(RecordingHost())
+                defer { alone.stop() }
+                let refusal = #expect(throws: HubLogError.self) {
+                    try alone.create(HubLogID(low: 1, high: 6), shardCount: 1)
+                }
+                #expect(
+                    refusal?.description.contains("a broker without a cluster has one replica")
+                        == true)
                 let (hub, log) = try cluster.engine(database: 5).startWithLog()
                 defer { hub.stop() }
                 try hub.log.check(log, shardCount: 1)
