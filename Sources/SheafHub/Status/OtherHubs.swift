@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafHubLog
 
 /// The other hubs of a log, as their beats show them.
