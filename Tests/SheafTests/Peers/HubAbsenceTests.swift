@@ -120,6 +120,9 @@ import Testing
         try scene.run(seconds: 80, &first)
         hubs[0] = first[0]
         #expect(log.objects.trimmed(HubShard(0, of: DocumentScene.logID)) > 20)
+        // The client has lost its connection in all these hours.
+        try scene.connect(1, 2)
+        try scene.run()
         log.rejoin(1)
         try insert(scene, 0, 200..<202)
         let events = try scene.run(seconds: 20, &hubs)
