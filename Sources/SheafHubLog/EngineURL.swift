@@ -1,6 +1,8 @@
 /// URLs of engines.
 package enum EngineURL {
-    /// Returns a URL for errors, which logs and reports of faults contain: without the user, password or token, and without the parameters after `?`.
+    /// Returns a URL for errors, which logs and reports of faults contain.
+    ///
+    /// It has no user, password or token, and no parameters after `?`.
     ///
     /// Characters of a password that should be encoded, such as `/` and `@`, are removed with it.
     package static func withoutSecrets(_ url: String) -> String {

@@ -85,7 +85,8 @@ import Testing
         #expect(try scene.rows(3, "SELECT COUNT(*) AS n FROM cars") == ["{\"n\":8}"])
     }
 
-    @Test func `what the first snapshot of a new log has is acknowledged immediately`() throws {
+    @Test func `documents in the first snapshot of a new log are acknowledged immediately`() throws
+    {
         let log = LogDouble(seed: 1)
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [Self.all]) }
