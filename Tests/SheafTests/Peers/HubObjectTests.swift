@@ -130,7 +130,10 @@ import Testing
         let unreadable = zip([used.newest, used.earlier], areUnreadable).filter(\.1).map(\.0)
         log.objects.failReads(of: Set(unreadable))
         hubs = [scene.maintenance(0, settings), scene.maintenance(1, settings)]
-        for index in [0, 1, 0, 1] { _ = try? hubs[index].snapshots.step() }
+        for index in [0, 1, 0, 1, 0, 1] {
+            _ = try? hubs[index].snapshots.step()
+            try scene.advance(milliseconds: 1_000)
+        }
         #expect(Set(names).isSubset(of: log.objects.names))
     }
 
