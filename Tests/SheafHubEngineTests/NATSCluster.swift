@@ -143,22 +143,63 @@ final class NATSCluster: Sendable {
         _ = broker?.wait()
     }
 
-    /// Returns the broker that leads the only stream of a database; nil if none leads it.
-    func leader(database: UInt64) throws -> Int? {
-        for port in ports.map(\.monitor) {
-            guard let connection = try? LoopbackConnection(port: port) else { continue }
-            let request = "GET /jsz?streams=1&accounts=1 HTTP/1.0\r\n\r\n"
-            guard connection.send(Array(request.utf8)) else { continue }
-            var bytes: [UInt8] = []
-            while case let part = try connection.receive(), !part.isEmpty { bytes += part }
-            let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
-            let digits = String(database, radix: 16)
-            let name = "SHEAF-" + String(repeating: "0", count: 32 - digits.count) + digits + "-"
-            guard let stream = text.firstRange(of: "\"name\":\"\(name)"),
-                let leader = text[stream.upperBound...].firstRange(of: "\"leader\":\"n")
+    /// The streams of a database that a test can wait for, by the beginnings of their names.
+    enum StreamKind: String {
+        /// That of the only shard.
+        case shard = "SHEAF-"
+        /// That of the replaceable objects.
+        case bucket = "KV_SHEAF-"
+    }
+
+    /// Returns the broker that leads a stream of a database; nil if none leads it.
+    func leader(database: UInt64, _ stream: StreamKind = .shard) throws -> Int? {
+        for number in ports.indices {
+            guard let state = try state(of: stream, database, at: number),
+                let leader = state.firstRange(of: "\"leader\":\"n")
             else { continue }
-            return text[leader.upperBound...].first?.wholeNumberValue
+            return state[leader.upperBound...].first?.wholeNumberValue
         }
         return nil
+    }
+
+    /// Waits until all brokers have the entries of a stream of a database; returns whether
+    /// they do.
+    ///
+    /// Without that, a second broker that is killed can leave none that may lead the stream.
+    func waitsUntilCurrent(database: UInt64, _ stream: StreamKind = .shard) throws -> Bool {
+        let deadline = Clock.testDeadline()
+        while Clock.system.monotonicNanoseconds() < deadline {
+            if let leader = try leader(database: database, stream),
+                let state = try state(of: stream, database, at: leader),
+                let start = state.firstRange(of: "\"replicas\":["),
+                let end = state[start.upperBound...].firstIndex(of: "]")
+            {
+                let replicas = state[start.upperBound..<end]
+                let current = replicas.ranges(of: "\"current\":true").count
+                if current == ports.count - 1, !replicas.contains("\"lag\":") { return true }
+            }
+            brokers.wait(
+                until: Clock.system.monotonicNanoseconds() + 100_000_000, while: { _ in true })
+        }
+        return false
+    }
+
+    /// Returns the state of a stream as a broker reports it; nil if it reports none.
+    private func state(
+        of stream: StreamKind, _ database: UInt64, at number: Int
+    ) throws -> Substring? {
+        guard let connection = try? LoopbackConnection(port: ports[number].monitor) else {
+            return nil
+        }
+        let request = "GET /jsz?streams=1&accounts=1 HTTP/1.0\r\n\r\n"
+        guard connection.send(Array(request.utf8)) else { return nil }
+        var bytes: [UInt8] = []
+        while case let part = try connection.receive(), !part.isEmpty { bytes += part }
+        let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+        let digits = String(database, radix: 16)
+        let name =
+            stream.rawValue + String(repeating: "0", count: 32 - digits.count) + digits
+            + (stream == .shard ? "-0" : "")
+        return text.firstRange(of: "\"name\":\"\(name)").map { text[$0.upperBound...] }
     }
 }

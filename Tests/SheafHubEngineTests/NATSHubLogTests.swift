@@ -41,6 +41,7 @@
                     cluster.kill(leader)
                     hub.storeUntilAcknowledged(log, count: appended)
                     try cluster.start(leader)
+                    #expect(try cluster.waitsUntilCurrent(database: 2))
                 }
                 let stored = hub.host.current.stored
                 #expect(Set(stored.map(\.id)).count == appended)
@@ -86,6 +87,7 @@
                     cluster.kill(broker)
                     #expect(counting.waits(forReplaced: 50 * (broker + 1) + 25))
                     try cluster.start(broker)
+                    #expect(try cluster.waitsUntilCurrent(database: 3, .bucket))
                 }
                 let counts = counting.stop()
                 let value = try CountingThread.value(hub.log)
