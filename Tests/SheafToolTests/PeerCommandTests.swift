@@ -106,7 +106,8 @@ import Testing
             #expect(
                 run.errors
                     == "sheaf: no peer is running on the store at \(store.path); "
-                    + "start one with 'sheaf peer serve \(store.path) ...'\n")
+                    + "start one with 'sheaf peer serve \(store.path) ...', or 'sheaf hub serve' if "
+                    + "it is one of a hub\n")
         }
     }
 
