@@ -9,7 +9,6 @@
             static let noSpace: [UInt32] = [10023, 10047, 10077, 10122]
             static let noMessage: UInt32 = 10037
             static let noPlacement: UInt32 = 10005
-            static let idInProcess: UInt32 = 10158
             static let noReplicas: UInt32 = 10074
             static let notEnabled: [UInt32] = [10039, 10076]
             static let otherStream: UInt32 = 10058
@@ -59,12 +58,6 @@
         /// Whether the engine answered that there is no such stream, message or object.
         var isMissing: Bool {
             if case .missing = self { true } else { false }
-        }
-
-        /// Whether the brokers refuse a message because one with its id is being stored.
-        var isIDInProcess: Bool {
-            guard case .refused(let reason) = self else { return false }
-            return reason.hasSuffix("(\(Code.idInProcess))")
         }
 
         /// Whether the same request may succeed later, without another cause.

@@ -3,7 +3,6 @@
     import SheafHubEngine
     package import SheafHubLog
     import SheafSystem
-    import Synchronization
 
     /// A hub log over NATS JetStream, version 2.12 or later (`format-spec/hub.md`, *Engines*).
     ///
@@ -14,9 +13,6 @@
     /// libnats gives up when a broker has refused the credentials twice. Blocking calls end at the
     /// latest after the time limits of their requests.
     package final class NATSHubLog: HubLog {
-        /// Maximum number of messages that are known to be refused because of their ids.
-        private static let maximumBlocked = 4_096
-
         /// The parts of a log that was started.
         private struct Parts {
             let session: NATSSession
@@ -38,7 +34,6 @@
         private let configuration: NATSConfiguration
         private let names: NATSNames
         private let phase = Monitor(Phase.idle)
-        private let blocked = Mutex(Set<HubMessageID>())
 
         /// Creates a hub log that is not connected.
         package init(_ configuration: NATSConfiguration) {
@@ -131,29 +126,13 @@
                     .failed(id, .refused("\(reason); it has at most \(HubLimits.messageLength)")))
             }
             let subject = names.subject(of: HubShard(id.shard, of: log))
-            let isBlocked = blocked.withLock { $0.remove(id) != nil }
             parts.publisher.send(
-                NATSPublisher.Job(
-                    subject: subject, bytes: message, id: isBlocked ? nil : id.text
-                ) { [self] result in
+                NATSPublisher.Job(subject: subject, bytes: message, id: id.text) { result in
                     switch result {
                     case .success(let entry): events.post(.stored(id, as: entry))
-                    case .failure(let error):
-                        if error.isIDInProcess { block(id) }
-                        events.post(.failed(id, error))
+                    case .failure(let error): events.post(.failed(id, error))
                     }
                 })
-        }
-
-        /// Lets the next attempt to append a message have no id.
-        ///
-        /// A leader that ends can leave an id in process whose message is not stored, and the
-        /// brokers then refuse it for two minutes. Readers recognize a repeated message.
-        private func block(_ id: HubMessageID) {
-            blocked.withLock { blocked in
-                if blocked.count >= Self.maximumBlocked { blocked = [] }
-                blocked.insert(id)
-            }
         }
 
         package func follow(_ shard: HubShard, from entry: UInt64) {

@@ -57,26 +57,6 @@
                 }
             }
 
-            /// The brokers may refuse an id while a message with it is being stored.
-            @Test func `a message that is appended many times at once is stored`() throws {
-                let cluster = try NATSCluster()
-                let (hub, log) = try cluster.engine(database: 8).startWithLog()
-                defer { hub.stop() }
-                let shard = HubShard(0, of: log)
-                hub.log.follow(shard, from: 1)
-                for _ in 1...100 { hub.append(1...1, to: log) }
-                hub.storeUntilAcknowledged(log, count: 1)
-                #expect(hub.host.waits { $0.stored.count + $0.failed.count >= 100 })
-                hub.store(2...2, to: log)
-                #expect(
-                    hub.host.waits {
-                        $0.contents(of: shard).last?.bytes == TestedEngine.message(2)
-                    })
-                let entries = hub.host.current.contents(of: shard).dropLast()
-                #expect(!entries.isEmpty)
-                #expect(entries.allSatisfy { $0.bytes == TestedEngine.message(1) })
-            }
-
             @Test func `replacements are counted correctly while brokers are killed`() throws {
                 let cluster = try NATSCluster()
                 let hub = try cluster.engine(database: 3).start()
