@@ -35,7 +35,7 @@ extension Hub {
         }
         closeConnections()
         let last = Clock.system.monotonicNanoseconds() + Self.lastNanoseconds
-        while let isSafe = isSafe(), !isSafe, pause(until: last) {}
+        while let isDone = isHubDurable(), !isDone, pause(until: last) {}
         let now = Clock.system.monotonicNanoseconds()
         peer.request { $0?.appendHubMarks(at: now) }
         while let isStored = isStored(), !isStored, pause(until: last) {}
@@ -68,7 +68,7 @@ extension Hub {
 
     private func unacknowledged() -> Int? { answer { $0.hubProgress?.unacknowledgedCount ?? 0 } }
 
-    private func isSafe() -> Bool? {
+    private func isHubDurable() -> Bool? {
         answer { replicator in
             replicator.hubProgress.map { $0.hubDurable >= $0.commit } ?? true
         }

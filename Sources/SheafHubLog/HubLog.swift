@@ -4,7 +4,7 @@ package import SheafBytes
 ///
 /// Calls do not block, except those that say so; their results arrive at the host, on a thread of
 /// the log. The log is not trusted: it may lose, repeat, reorder and change entries.
-package protocol HubLog: HubObjects {
+package protocol HubLog: HubStorage {
     /// Connects to the engine; the host receives events until `stop`.
     ///
     /// A connection that ends is opened again, and followed shards continue.
@@ -33,7 +33,10 @@ package protocol HubLog: HubObjects {
     func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard)
     /// Sends bytes to all hubs, without a guarantee.
     func broadcast(_ bytes: [UInt8])
+}
 
+/// The logs of a database, and the objects beside them.
+package protocol HubStorage: HubObjects {
     /// Blocks until a log without entries exists.
     func create(_ log: HubLogID, shardCount: Int) throws(HubLogError)
     /// Blocks, and returns the logs of the database that have, or had, entries.

@@ -145,9 +145,9 @@ final class NATSCluster: Sendable {
 
     /// The streams of a database that a test can wait for, by the beginnings of their names.
     enum StreamKind: String {
-        /// That of the only shard.
+        /// The stream of the only shard.
         case shard = "SHEAF-"
-        /// That of the replaceable objects.
+        /// The stream of the replaceable objects.
         case bucket = "KV_SHEAF-"
     }
 

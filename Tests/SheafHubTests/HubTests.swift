@@ -63,7 +63,7 @@ import Testing
         try await ben.close()
         try await until("the other client is gone") { ann.presence.graph[ben.key] == nil }
         #expect(hubs[0].status.counts["fault_malformed_broadcast"] == nil)
-        #expect(hubs[0].status.heldMilliseconds == nil && hubs[0].status.unsafeBytes == 0)
+        #expect(hubs[0].status.heldMilliseconds == nil && hubs[0].status.pendingBytes == 0)
         #expect(hubs[0].status.data["heldMilliseconds"] == .null)
         try await ann.close()
         for hub in hubs { try await hub.close() }

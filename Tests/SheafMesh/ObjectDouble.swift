@@ -2,9 +2,7 @@ package import SheafHubLog
 import Synchronization
 
 /// The objects beside a `LogDouble`, in the same process.
-///
-/// It is a hub log whose messages go another way: a simulation passes them to the `LogDouble`.
-package final class ObjectDouble: HubLog {
+package final class ObjectDouble: HubStorage {
     private struct State {
         var objects: [String: [UInt8]] = [:]
         var replaceable: [String: (bytes: [UInt8], revision: UInt64)] = [:]
@@ -14,8 +12,8 @@ package final class ObjectDouble: HubLog {
         var trimmed: [HubShard: UInt64] = [:]
         /// Whether the next replacements are stored, of which the engine reports nothing.
         var silentReplacements: [Bool] = []
-        /// Objects for which the engine does not respond.
-        var unreadable: Set<String> = []
+        /// Objects of which the engine answers that there are none.
+        var hidden: Set<String> = []
         /// Number of writes that succeed before all fail; nil if none fails.
         var remaining: Int?
     }
@@ -54,8 +52,8 @@ package final class ObjectDouble: HubLog {
         }
     }
 
-    /// Lets the engine not respond when these objects are read.
-    package func failReads(of names: Set<String>) { state.withLock { $0.unreadable = names } }
+    /// Lets the engine answer that there are no such objects, as one does that has not all of them.
+    package func hide(_ names: Set<String>) { state.withLock { $0.hidden = names } }
 
     /// Lets writes fail after some more, or not at all.
     package func failWrites(after count: Int?) { state.withLock { $0.remaining = count } }
@@ -79,16 +77,7 @@ package final class ObjectDouble: HubLog {
         return result
     }
 
-    // MARK: HubLog
-
-    package func start(_ host: any HubLogHost) throws(HubLogError) {}
-    package func stop() {}
-    package func append(_ message: [UInt8], to log: HubLogID, as id: HubMessageID) {}
-    package func follow(_ shard: HubShard, from entry: UInt64) {}
-    package func unfollow(_ shard: HubShard) {}
-    package func consumed(_ bytes: Int, of shard: HubShard) {}
-    package func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {}
-    package func broadcast(_ bytes: [UInt8]) {}
+    // MARK: HubStorage
 
     package func trim(_ shard: HubShard, before entry: UInt64) -> Bool {
         state.withLock { $0.trimmed[shard] = max($0.trimmed[shard] ?? 1, entry) }
@@ -121,12 +110,10 @@ package final class ObjectDouble: HubLog {
     package func get(
         _ name: String, _ body: ([UInt8]) throws(HubLogError) -> Void
     ) throws(HubLogError) {
-        guard !state.withLock({ $0.unreadable.contains(name) }) else {
-            throw .timeout("the test does not read \(name)")
+        let bytes = state.withLock { state in
+            state.hidden.contains(name) ? nil : state.objects[name]
         }
-        guard let bytes = state.withLock({ $0.objects[name] }) else {
-            throw .missing("object \(name)")
-        }
+        guard let bytes else { throw .missing("object \(name)") }
         let middle = bytes.count / 2
         try body(Array(bytes[..<middle]))
         try body(Array(bytes[middle...]))

@@ -28,6 +28,16 @@ import Testing
         withExtendedLifetime(more) {}
     }
 
+    @Test func `a client whose request is not complete learns that the peer stops`() throws {
+        let scene = PeerScene()
+        let peer = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        _ = try peer.address()
+        let client = try RawClient(scene.path("ann.peer"))
+        client.send(#"{"do":"#)
+        #expect(try peer.stop() == 0)
+        #expect(client.read() == #"!{"code":1,"message":"the peer is stopping"}"# + "\n")
+    }
+
     @Test func `a stale socket is replaced, and a regular file is not`() throws {
         let scene = PeerScene()
         let first = try scene.serve("ann", "--listen", "127.0.0.1:0")

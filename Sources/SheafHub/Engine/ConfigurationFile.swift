@@ -10,10 +10,10 @@ package struct ConfigurationFile: Sendable {
     private static let attempts = 64
 
     /// The log that the configuration names, and its objects.
-    let log: any HubLog
+    let log: any HubStorage
     private let database: Hello.DatabaseID
 
-    package init(_ log: any HubLog, of database: Hello.DatabaseID) {
+    package init(_ log: any HubStorage, of database: Hello.DatabaseID) {
         self.log = log
         self.database = database
     }
@@ -63,8 +63,9 @@ package struct ConfigurationFile: Sendable {
                 throw HubError(
                     "the engine has a log of this database (\(logs[0].text)), and no configuration "
                         + "of its hubs; restore the object "
-                        + "'\(HubObjectName.configuration)' of the engine from a backup, or remove "
-                        + "the log: hubs then create a new one from their stores")
+                        + "'\(HubObjectName.configuration)' of the engine from a backup, or run "
+                        + "'sheaf hub replace --force' on a hub that still runs; if none runs, "
+                        + "remove the log, and hubs create a new one from their stores")
             }
             let map: ShardMap
             do { map = try ShardMap(shardCount: shardCount ?? 1) } catch {

@@ -21,7 +21,7 @@ extension HubFiles {
             guard !stop.isSet else { throw .stopped }
             var pace =
                 fetches[id]
-                ?? FilePace(
+                ?? RetryTimes(
                     from: settings.fileStepMilliseconds, to: Self.longestMilliseconds,
                     startingAt: now)
             fetches[id] = pace

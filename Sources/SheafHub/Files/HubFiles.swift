@@ -23,7 +23,7 @@ package struct HubFiles {
 
     /// A file that documents reference, and that is not known to be in the object store.
     struct UnstoredFile {
-        var pace: FilePace
+        var pace: RetryTimes
         /// The next part to put.
         var part = 0
         /// Objects with wrong bytes, which must be replaced.
@@ -41,12 +41,12 @@ package struct HubFiles {
     let objects: any HubObjects
     let settings: HubSettings
     let stop: EvaluationStop
-    let pace: HubPace
+    let pace: RateLimit
     var unstored: [AttachmentID: UnstoredFile] = [:]
     /// The files that are sought at the connected peers for the object store.
     var sought: Set<AttachmentID> = []
     /// When the files that clients fetch are looked for in the object store.
-    var fetches: [AttachmentID: FilePace] = [:]
+    var fetches: [AttachmentID: RetryTimes] = [:]
     private var failures: [AttachmentID: SnapshotFailure] = [:]
     /// Documents with tokens whose proofs this hub must append to the log.
     private var unproven: [[UInt8]: Set<AttachmentID>] = [:]
@@ -71,7 +71,7 @@ package struct HubFiles {
         self.objects = objects
         self.settings = settings
         self.stop = stop
-        pace = HubPace(bytesPerSecond: settings.fileBytesPerSecond, until: stop)
+        pace = RateLimit(bytesPerSecond: settings.fileBytesPerSecond, until: stop)
     }
 
     /// Number of files that documents reference, and that the object store may not have.
@@ -144,8 +144,8 @@ extension HubFiles {
     /// A file that is not there, and is tried at once.
     private static var missing: UnstoredFile { UnstoredFile(pace: pace(startingAt: 0)) }
 
-    static func pace(startingAt time: UInt64) -> FilePace {
-        FilePace(from: firstMilliseconds, to: longestMilliseconds, startingAt: time)
+    static func pace(startingAt time: UInt64) -> RetryTimes {
+        RetryTimes(from: firstMilliseconds, to: longestMilliseconds, startingAt: time)
     }
 
     /// Finds the files that documents of new commits reference.

@@ -27,7 +27,7 @@ package struct LogReplacement {
 
     private let peer: any HubPeer
     private let file: ConfigurationFile
-    private var log: any HubLog { file.log }
+    private var log: any HubStorage { file.log }
     private let key: [UInt8]
     private let settings: HubSettings
     private let stop: EvaluationStop

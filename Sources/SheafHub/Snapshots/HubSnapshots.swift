@@ -25,10 +25,10 @@ package struct HubSnapshots {
 
     private let peer: any HubPeer
     private let file: ConfigurationFile
-    private var log: any HubLog { file.log }
+    private var log: any HubStorage { file.log }
     private let settings: HubSettings
     private let stop: EvaluationStop
-    private let pace: HubPace
+    private let pace: RateLimit
     /// Manifests by the hashes in their names.
     private var manifests: [XXH3.Hash128: SnapshotManifest] = [:]
     /// Manifests that this hub has found to be damaged.
@@ -57,7 +57,7 @@ package struct HubSnapshots {
         self.file = file
         self.settings = settings
         self.stop = stop
-        pace = HubPace(bytesPerSecond: settings.bytesPerSecond, until: stop)
+        pace = RateLimit(bytesPerSecond: settings.bytesPerSecond, until: stop)
     }
 
     /// Blocks while it does what is due, and returns what was done.

@@ -67,7 +67,7 @@ struct ObjectCleaning {
 
 /// One pass over the objects of a database.
 private struct CleaningPass {
-    private let log: any HubLog
+    private let log: any HubStorage
     private let configuration: HubConfiguration
     private let settings: HubSettings
     private let now: UInt64
@@ -81,7 +81,7 @@ private struct CleaningPass {
     private(set) var removed: [String] = []
 
     init(
-        _ log: any HubLog, _ configuration: HubConfiguration, _ settings: HubSettings,
+        _ log: any HubStorage, _ configuration: HubConfiguration, _ settings: HubSettings,
         at now: UInt64
     ) {
         (self.log, self.configuration, self.settings, self.now) = (

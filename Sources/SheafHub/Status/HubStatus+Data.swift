@@ -13,7 +13,7 @@ extension HubStatus {
             "lagMilliseconds": .integer(Int64(clamping: lagMilliseconds)),
             "clients": .integer(Int64(clientCount)),
             "unacknowledged": .integer(Int64(unacknowledgedCount)),
-            "unsafeBytes": .integer(Int64(unsafeBytes)),
+            "pendingBytes": .integer(Int64(pendingBytes)),
             "heldMilliseconds": heldMilliseconds.map { .integer(Int64(clamping: $0)) } ?? .null,
             "unstoredFiles": .integer(Int64(unstoredFileCount)),
             "fileFailure": fileFailure.map(Value.string) ?? .null,
@@ -36,7 +36,7 @@ extension HubStatus {
             ("hub_durable_lag_ms", .integer(Int64(clamping: lagMilliseconds))),
             ("hub_clients", .integer(Int64(clientCount))),
             ("hub_unacknowledged_batches", .integer(Int64(unacknowledgedCount))),
-            ("hub_unsafe_bytes", .integer(Int64(unsafeBytes))),
+            ("hub_pending_bytes", .integer(Int64(pendingBytes))),
             ("hub_clients_held", .bool(heldMilliseconds != nil)),
             ("hub_clients_held_ms", .integer(Int64(clamping: heldMilliseconds ?? 0))),
             (

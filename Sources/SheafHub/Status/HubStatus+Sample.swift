@@ -25,7 +25,7 @@ extension HubStatus {
         lagMilliseconds = sample.lag.nanoseconds(at: now) / 1_000_000
         clientCount = progress?.clientCount ?? 0
         unacknowledgedCount = progress?.unacknowledgedCount ?? 0
-        unsafeBytes = progress?.unsafeLength ?? 0
+        pendingBytes = progress?.pendingLength ?? 0
         heldMilliseconds = progress?.heldNanoseconds.map { $0 / 1_000_000 }
         shards = progress?.shards.map(Shard.init) ?? []
         let live = Set(sample.hubs.live(at: now).map { $0.key })

@@ -67,8 +67,8 @@ public struct HubStatus: Hashable, Sendable {
     /// Number of received batches that are not acknowledged.
     public let unacknowledgedCount: Int
     /// Number of bytes of documents of clients that are not hub-durable.
-    public let unsafeBytes: Int
-    /// Time for which clients have been held because of `unsafeBytes`; nil while they are not.
+    public let pendingBytes: Int
+    /// Time for which clients have been held because of `pendingBytes`; nil while they are not.
     ///
     /// A client that is held sends no more documents, and everything else works.
     public let heldMilliseconds: UInt64?

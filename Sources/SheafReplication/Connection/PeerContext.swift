@@ -13,7 +13,7 @@ import SheafSystem
 /// field names. Everything else that they cause is an effect.
 struct PeerContext {
     let queries: QueryEngine
-    let news: News
+    let recent: RecentCommits
     let limits: ReplicatorLimits
     /// The time of the event.
     let now: UInt64
@@ -32,7 +32,7 @@ struct PeerContext {
     let subscriptions: LocalSubscriptions
     /// Local documents that peers refuse.
     let refusals: RefusalTable
-    /// The local commit up to which all commits are safe in the hub log; `.max` without one.
+    /// The local commit up to which all commits are hub-durable; `.max` without a hub log.
     let hubDurable: CommitID
     /// The key of the remote peer; empty before its hello.
     let key: [UInt8]
@@ -48,7 +48,7 @@ struct PeerContext {
     var acknowledgeable: CommitID { min(snapshot.log.commit, hubDurable) }
 
     /// The newest durable snapshot.
-    var snapshot: DocumentSnapshot { news.snapshot }
+    var snapshot: DocumentSnapshot { recent.snapshot }
 
     /// Whether the peer refuses the local version of a document, and so lacks the base of a delta.
     func isRefused(_ address: DocumentAddress) -> Bool {
@@ -67,7 +67,7 @@ struct PeerContext {
     /// `remoteCommit` was the newest remote commit at the time of the subscription. Earlier commits
     /// are excluded, since the peer may have removed their documents. The site of the commit does
     /// not decide: a peer can name another store's site in its hello.
-    func isFromPeer(_ commit: News.Commit, after remoteCommit: UInt64) -> Bool {
+    func isFromPeer(_ commit: RecentCommits.Commit, after remoteCommit: UInt64) -> Bool {
         guard let change = commit.changes.first, let origin = change.origin else { return false }
         return change.connection == nonce && origin.commit > remoteCommit
     }

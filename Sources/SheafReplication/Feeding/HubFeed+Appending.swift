@@ -47,17 +47,17 @@ extension HubFeed {
     /// Several commits become one group for each shard, and a commit is never divided: readers
     /// apply a group atomically. Documents that came from the log alone are not appended.
     mutating func collect(
-        _ news: News, _ queries: QueryEngine, at now: UInt64
+        _ recent: RecentCommits, _ queries: QueryEngine, at now: UInt64
     ) throws(EngineError) {
-        passReceived(news)
+        passReceived(recent)
         guard hasCaughtUp, readAgainAt.map({ $0 <= now }) ?? true else { return }
         // Commits wait until an error has ended: `shipped` and the backlog stay.
         readAgainAt = now + limits.retryNanoseconds
         while shards.allSatisfy({ $0.appender.hasRoom(limits) }) {
-            if backlog == nil { beginAgain(news.snapshot) }
-            while backlog == nil, shipped < news.snapshot.log.commit { try begin(news) }
+            if backlog == nil { beginAgain(recent.snapshot) }
+            while backlog == nil, shipped < recent.snapshot.log.commit { try begin(recent) }
             guard var next = backlog else { break }
-            try appendNext(&next, news.snapshot, queries, at: now)
+            try appendNext(&next, recent.snapshot, queries, at: now)
             backlog = next.shards.isEmpty ? nil : next
             if backlog == nil, !next.ends.isEmpty { add(next) }
         }
@@ -65,10 +65,10 @@ extension HubFeed {
     }
 
     /// Passes over commits with documents from the log alone.
-    private mutating func passReceived(_ news: News) {
-        guard backlog == nil, let commits = news.commits(after: shipped) else { return }
+    private mutating func passReceived(_ recent: RecentCommits) {
+        guard backlog == nil, let commits = recent.commits(after: shipped) else { return }
         let next = commits.first { !isReceived($0) }
-        shipped = max(shipped, next.map { $0.number - 1 } ?? news.snapshot.log.commit)
+        shipped = max(shipped, next.map { $0.number - 1 } ?? recent.snapshot.log.commit)
     }
 
     /// Begins to append documents that no commit has changed.
@@ -81,14 +81,14 @@ extension HubFeed {
             shards: found.map { ($0.shard, $0.documents[...]) })
     }
 
-    private func isReceived(_ commit: News.Commit) -> Bool {
+    private func isReceived(_ commit: RecentCommits.Commit) -> Bool {
         commit.changes.first?.connection == nonce
     }
 
     /// Finds the documents that the commits after `shipped` have changed.
-    private mutating func begin(_ news: News) throws(EngineError) {
-        var commit = news.snapshot.log.commit
-        let commits = news.commits(after: shipped).map { all in
+    private mutating func begin(_ recent: RecentCommits) throws(EngineError) {
+        var commit = recent.snapshot.log.commit
+        let commits = recent.commits(after: shipped).map { all in
             let first = separable(all)
             if let last = first.last, first.endIndex < all.endIndex { commit = last.number }
             return first
@@ -97,11 +97,11 @@ extension HubFeed {
             if let commits {
                 keys(changedBy: commits)
             } else {
-                try news.snapshot.keys(
-                    changedAfter: shipped, from: news.end(of: shipped),
+                try recent.snapshot.keys(
+                    changedAfter: shipped, from: recent.end(of: shipped),
                     receivedFrom: isNewOfLog ? log : nil)
             }
-        let found = divided(keys, news.snapshot)
+        let found = divided(keys, recent.snapshot)
         if !found.isEmpty {
             backlog = Backlog(
                 base: shipped, commit: commit, isAtomic: commits != nil,
@@ -114,7 +114,9 @@ extension HubFeed {
     ///
     /// A group has the present states of its documents. So it ends only where no later commit has
     /// changed a document of it: readers would see that document without the others of the commit.
-    private func separable(_ commits: ArraySlice<News.Commit>) -> ArraySlice<News.Commit> {
+    private func separable(_ commits: ArraySlice<RecentCommits.Commit>) -> ArraySlice<
+        RecentCommits.Commit
+    > {
         guard commits.reduce(0, { $0 + $1.changes.count }) > limits.mergedChanges else {
             return commits
         }
@@ -204,7 +206,7 @@ extension HubFeed {
     }
 
     /// Returns the keys of the documents that commits have changed.
-    private func keys(changedBy commits: ArraySlice<News.Commit>) -> [[UInt8]] {
+    private func keys(changedBy commits: ArraySlice<RecentCommits.Commit>) -> [[UInt8]] {
         var found: Set<DocumentKey> = []
         for commit in commits where !isReceived(commit) {
             for change in commit.changes { found.insert(change.key) }

@@ -19,7 +19,7 @@ extension HubFeed {
 
     /// Whether the documents of a round are stored by the engine, and by another hub if one is
     /// live.
-    func isSafe(_ round: HubRound, at now: UInt64) -> Bool {
+    func isHubDurable(_ round: HubRound, at now: UInt64) -> Bool {
         round.ends.allSatisfy { number, sequence in
             let shard = shards[Int(number)]
             guard shard.isSound, let entry = shard.appender.entry(throughSequence: sequence) else {
@@ -34,9 +34,9 @@ extension HubFeed {
         }
     }
 
-    /// Removes the first rounds, as far as they are safe.
+    /// Removes the first rounds, as far as they are hub-durable.
     mutating func advance(at now: UInt64) {
-        let count = rounds.prefix { isSafe($0, at: now) }.count
+        let count = rounds.prefix { isHubDurable($0, at: now) }.count
         guard count > 0 else { return }
         for round in rounds[..<count] {
             for (shard, sequence) in round.ends {

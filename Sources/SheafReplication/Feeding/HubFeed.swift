@@ -146,7 +146,7 @@ struct HubFeed {
 
     /// The local commit up to which all commits are hub-durable.
     func hubDurable(at now: UInt64) -> CommitID {
-        rounds.first { !isSafe($0, at: now) }?.base ?? backlog?.base ?? shipped
+        rounds.first { !isHubDurable($0, at: now) }?.base ?? backlog?.base ?? shipped
     }
 
     /// Applies changed sharing scopes.
@@ -248,7 +248,7 @@ package struct HubFeedLimits: Sendable {
     package var mergedChanges = 4_096
     /// Number of bytes of documents of clients that are not hub-durable; beyond it, clients get
     /// no credit.
-    package var unsafeBytes = 64 << 20
+    package var pendingBytes = 64 << 20
     /// Expanded length of a group; documents beyond it are in other groups.
     package var groupLength = 256 << 20
     /// Expanded length of a group that replaces lost messages; more than `groupLength`, since its

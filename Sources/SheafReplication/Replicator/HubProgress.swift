@@ -28,14 +28,14 @@ package struct HubProgress: Sendable {
     package let log: HubLogID
     package let author: HubAuthor
     package let shards: [Shard]
-    /// The newest durable commit, and the one up to which all commits are safe in the log.
+    /// The newest durable commit, and the one up to which all commits are hub-durable.
     package let commit: CommitID
     package let hubDurable: CommitID
     package let clientCount: Int
     /// Received batches that are not acknowledged.
     package let unacknowledgedCount: Int
-    /// Number of bytes of documents of clients that are not safe in the log.
-    package let unsafeLength: Int
+    /// Number of bytes of documents of clients that are not hub-durable.
+    package let pendingLength: Int
     /// Time for which clients have been held, because these are too many; nil if they are not.
     package let heldNanoseconds: UInt64?
     /// Number of deviations of the log, by the row of table 4 that they match, and of malformed

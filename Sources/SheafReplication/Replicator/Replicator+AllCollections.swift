@@ -42,7 +42,7 @@ extension Replicator {
 
     /// Requests new collections from older peers, after a commit.
     func requestNewCollections() {
-        let count = news.snapshot.catalog.collections.count
+        let count = recent.snapshot.catalog.collections.count
         guard subscriptions.checkedCollections != count else { return }
         subscriptions.checkedCollections = count
         for connection in orderedConnections { renewIfCollectionsChanged(connection) }
@@ -71,7 +71,7 @@ extension Replicator {
     ///
     /// They are the same for most connections, so they are listed once after each change.
     private func knownCollections() -> NamedCollections {
-        let collections = news.snapshot.catalog.collections
+        let collections = recent.snapshot.catalog.collections
         if let known = subscriptions.known, known.count == collections.count {
             return known.collections
         }

@@ -119,7 +119,7 @@ extension Replicator {
             return true
         }
         return sender.isStreaming && sender.outgoing == nil && sender.complete.isEmpty
-            && sender.acknowledged >= news.snapshot.log.commit
+            && sender.acknowledged >= recent.snapshot.log.commit
     }
 
     /// Returns the replication status of a document at a peer; nil if the peer is unknown.
@@ -127,7 +127,7 @@ extension Replicator {
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws(EngineError) -> SyncExplanation? {
         guard let status = peers[peer.bytes] else { return nil }
-        let snapshot = news.snapshot
+        let snapshot = recent.snapshot
         let key = try snapshot.key(collection: collection, id: id)
         let (document, presence) = try storedDocument(key, in: snapshot)
         let isDeleted = presence == .deleted
@@ -171,10 +171,10 @@ extension Replicator {
     package func documentStatus(
         of collection: String, _ id: Value
     ) throws(EngineError) -> DocumentStatus {
-        let key = try news.snapshot.key(collection: collection, id: id)
+        let key = try recent.snapshot.key(collection: collection, id: id)
         return DocumentStatus(
-            presence: try storedDocument(key, in: news.snapshot).presence,
-            commit: try newestCommit(of: key, in: news.snapshot))
+            presence: try storedDocument(key, in: recent.snapshot).presence,
+            commit: try newestCommit(of: key, in: recent.snapshot))
     }
 
     /// Returns the local subscriptions that select documents of a collection.

@@ -14,24 +14,22 @@ extension Replicator {
     package func share(_ configuration: HubFeedConfiguration, at now: UInt64) throws(EngineError) {
         self.now = now
         isHub = true
-        heldClients.limit = configuration.limits.unsafeBytes
+        heldClients.limit = configuration.limits.pendingBytes
         queries.refuseEvictions()
         var feed = try HubFeed(
-            configuration, from: news.snapshot, scopes, site: queries.documents.site,
+            configuration, from: recent.snapshot, scopes, site: queries.documents.site,
             key: identity.peerKey, nonce: configuration.opening ?? randomNumber(),
             queries.options.clock.wallMilliseconds())
         feed.start(at: now)
         self.feed = feed
         performFeed()
-        // A log that replaces another one may have all commits at once.
-        recordAdvance()
         pump()
     }
 
     /// Processes an event of the log.
     package func receive(_ event: HubEvent, at now: UInt64) {
         self.now = now
-        let (queries, news) = (queries, news)
+        let (queries, recent) = (queries, recent)
         runFeed { (feed) throws(EngineError) in
             switch event {
             case .received(let entries, let shard):
@@ -40,7 +38,7 @@ extension Replicator {
             case .broadcast(let bytes): feed.receive(broadcast: bytes, at: now)
             }
             // Stored messages make room for others.
-            try feed.collect(news, queries, at: now)
+            try feed.collect(recent, queries, at: now)
         }
         pump()
     }
@@ -65,21 +63,21 @@ extension Replicator {
 
     /// Appends the documents of commits that have become durable.
     func feedPublished() {
-        let (queries, news, now) = (queries, news, now)
+        let (queries, recent, now) = (queries, recent, now)
         runFeed { (feed) throws(EngineError) in
-            try feed.collect(news, queries, at: now)
+            try feed.collect(recent, queries, at: now)
         }
     }
 
     /// Appends again the messages that are not stored, and sends beats.
     func tickFeed() {
         guard let deadline = feed?.deadline, deadline <= now else { return }
-        let (queries, news, now) = (queries, news, now)
+        let (queries, recent, now) = (queries, recent, now)
         feed?.clientCount = connections.count
         runFeed { (feed) throws(EngineError) in
             feed.tick(queries, at: now)
-            try feed.replaceLost(news.snapshot, queries, at: now)
-            try feed.collect(news, queries, at: now)
+            try feed.replaceLost(recent.snapshot, queries, at: now)
+            try feed.collect(recent, queries, at: now)
         }
         mesh.setHubs(feed?.liveHubs(at: now) ?? [:], at: now)
         mesh.continueBroadcasts(at: now)
@@ -113,7 +111,7 @@ extension Replicator {
         } catch {
             queries.log?.write(.error, "cannot share documents with other hubs: \(error)")
         }
-        feed?.recordDurable(through: news.snapshot.log.commit)
+        feed?.recordDurable(through: recent.snapshot.log.commit)
         performFeed()
         holdClients()
     }

@@ -19,12 +19,12 @@ extension Replicator {
                 unwrittenGroups: shard.waiting.count + shard.writing.count,
                 incidents: shard.reader.incidents, newerVersion: shard.reader.newerVersion)
         }
-        let commit = news.snapshot.log.commit
+        let commit = recent.snapshot.log.commit
         return HubProgress(
             log: feed.log, author: feed.author, shards: shards, commit: commit,
             hubDurable: min(commit, feed.hubDurable(at: now)), clientCount: connections.count,
             unacknowledgedCount: orderedConnections.reduce(0) { $0 + $1.receiver.unacknowledged },
-            unsafeLength: heldClients.waitingLength,
+            pendingLength: heldClients.waitingLength,
             heldNanoseconds: heldClients.since.map { now - min(now, $0) },
             faults: feed.faults)
     }

@@ -111,7 +111,7 @@ extension Replicator {
         guard let feed, feed.shards.indices.contains(Int(shard)) else { return nil }
         return HubShardSource(
             log: feed.log, shard: shard, map: feed.map, author: feed.author,
-            position: feed.shards[Int(shard)].durable.continuation, snapshot: news.snapshot)
+            position: feed.shards[Int(shard)].durable.continuation, snapshot: recent.snapshot)
     }
 
     /// Returns the digest at an entry of a shard; nil if it is not known, or no longer.

@@ -39,7 +39,7 @@ extension Replicator {
                 settle(connection)
             }
             guard !table.touched.contains(connection) else { continue }
-            table.refresh(connection, through: news.snapshot.log.commit)
+            table.refresh(connection, through: recent.snapshot.log.commit)
         }
     }
 
@@ -65,7 +65,7 @@ extension Replicator {
         guard connection.session.isOpen else { return }
         advanceReceiver(of: connection)
         compareIfComplete(connection)
-        let newest = news.snapshot.log.commit
+        let newest = recent.snapshot.log.commit
         if connection.sender?.completeLater.isEmpty == false {
             connection.sender?.queueDurableRepairs(through: newest)
         }
@@ -104,8 +104,8 @@ extension Replicator {
             }
         case .announceOnly: announceFromNowOn(on: connection)
         case .subscribed(let request): subscribed(connection, request)
-        case .listMatches: listMatches(connection, in: news.snapshot)
-        case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
+        case .listMatches: listMatches(connection, in: recent.snapshot)
+        case .wanted(let documents): prepareWanted(connection, documents, in: recent.snapshot)
         case .wantedRanges(let ranges, let count):
             connection.sender?.wantedRanges = (ranges, count)
         case .acknowledged(let commit): acknowledged(connection, commit)

@@ -38,7 +38,7 @@ extension Replicator {
     private func discardExcessRepairs() {
         guard repairs.isOverfull else { return }
         let discarded = repairs.discardExcess(
-            connected: table.keys, newest: news.snapshot.log.commit)
+            connected: table.keys, newest: recent.snapshot.log.commit)
         guard !discarded.isEmpty else { return }
         for connection in orderedConnections where connection.sender?.isStreaming == true {
             guard let key = connection.session.remote?.peerKey, discarded.contains(key) else {

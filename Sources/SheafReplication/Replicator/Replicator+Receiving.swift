@@ -48,7 +48,7 @@ extension Replicator {
 
     /// Takes the steps of the receiver that have become possible.
     func advanceReceiver(of connection: Connection) {
-        let acknowledgeable = min(news.snapshot.log.commit, hubDurable)
+        let acknowledgeable = min(recent.snapshot.log.commit, hubDurable)
         guard connection.receiver.canAdvance(through: acknowledgeable) else { return }
         runReceiver(of: connection) { receiver, context, exchange throws(EngineError) in
             try receiver.advance(context, on: &exchange)
@@ -176,7 +176,8 @@ extension Replicator {
     /// Records the end of a job with batches, for which reconciliations may wait.
     private func recordWritten(_ outcome: WriteJob.Outcome) {
         unfinishedWrites.end(
-            on: outcome.connection, through: outcome.lastCommit, durable: news.snapshot.log.commit)
+            on: outcome.connection, through: outcome.lastCommit, durable: recent.snapshot.log.commit
+        )
         refreshTable()
         for connection in table.awaiting.members { connection.isChanged = true }
     }
@@ -193,7 +194,7 @@ extension Replicator {
         }
         // For the peer, the changes are the same as if the documents had been written.
         let changes = documents.compactMap { document in
-            news.snapshot.key(of: document.address).map {
+            recent.snapshot.key(of: document.address).map {
                 ChangedDocument(
                     key: $0, before: document.write.before, shadowCommit: document.commit)
             }
@@ -246,7 +247,7 @@ extension Replicator {
 
     /// Requests announcements from a peer whose documents had arrived from another peer before.
     func recordRepetition(on connection: Connection) {
-        // A peer that only announces would not learn when its documents are safe in the hub log.
+        // A peer that only announces would not learn when its documents are hub-durable.
         guard !connection.isLimited, !isHub else { return }
         let hasOthers = connections.values.contains { other in
             // A peer with limited rights does not send all documents.

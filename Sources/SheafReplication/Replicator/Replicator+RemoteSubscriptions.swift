@@ -107,8 +107,8 @@ extension Replicator {
     }
 
     private func begin(_ connection: Connection, from cursor: Cursor, _ request: Subscribe) {
-        guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
-            cursor.commit >= news.collectedThrough,
+        guard cursor.log == log, cursor.commit <= recent.snapshot.log.commit,
+            cursor.commit >= recent.collectedThrough,
             repairs.discardedThrough.map({ cursor.commit > $0 }) ?? true,
             peers.isCurrent(
                 upTo: cursor, of: connection.session.remote?.peerKey ?? []),
@@ -127,12 +127,12 @@ extension Replicator {
     /// If it was early, the peers then reconcile again, since changes during the delay were not
     /// recorded.
     private func answerDelayed(_ delayed: Delayed, of connection: Connection) {
-        if delayed.questionSnapshot != nil { listMatches(connection, in: news.snapshot) }
+        if delayed.questionSnapshot != nil { listMatches(connection, in: recent.snapshot) }
         guard delayed.questionSnapshot != nil || delayed.wanted != nil else { return }
         // The actual delay depends on other peers, so only `isEarly` may decide.
         if delayed.isEarly { connection.sender?.isListOutdated = true }
         if let (documents, _) = delayed.wanted {
-            prepareWanted(connection, documents, in: news.snapshot)
+            prepareWanted(connection, documents, in: recent.snapshot)
         }
     }
 

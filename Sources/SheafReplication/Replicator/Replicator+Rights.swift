@@ -13,7 +13,7 @@ extension Replicator {
     func recordAuthorization(_ connection: Connection, _ hello: Hello) {
         let authorization = RememberedPeers.Authorization(
             connection.access, isServer: hello.isServer)
-        let newest = news.snapshot.log.commit
+        let newest = recent.snapshot.log.commit
         if peers.record(authorization, of: hello.peerKey, through: newest) {
             subscriptions.cursors[hello.peerKey] = nil
         }
@@ -25,7 +25,7 @@ extension Replicator {
     func context(of connection: Connection) -> PeerContext {
         let key = connection.session.remote?.peerKey ?? []
         return PeerContext(
-            queries: queries, news: news, limits: limits, now: now,
+            queries: queries, recent: recent, limits: limits, now: now,
             connection: connection.number, nonce: connection.nonce,
             access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
             evaluationStop: evaluationStop,
@@ -45,7 +45,7 @@ extension Replicator {
         let connected = table.keys
         discardQuarantines(but: connected)
         refusals.discard(but: connected)
-        peers.discard(but: connected, through: news.snapshot.log.commit)
+        peers.discard(but: connected, through: recent.snapshot.log.commit)
         subscriptions.cursors = subscriptions.cursors.filter { connected.contains($0.key) }
         transfer.discard(but: connected)
         emit(.statusChanged)
@@ -66,7 +66,7 @@ extension Replicator {
     func readFilter(_ connection: Connection) -> SubscriptionRankings.Filter? {
         guard connection.access.isRestricted else { return nil }
         return { [unowned self, unowned connection] (document, key, address) throws(EngineError) in
-            try connection.access.maySelect(document, key, address, news.snapshot.names)
+            try connection.access.maySelect(document, key, address, recent.snapshot.names)
         }
     }
 
@@ -81,7 +81,7 @@ extension Replicator {
         transfer.change(new)
         checkTransfers(areRightsChanged: true)
         transfer.reviewAll()
-        if new.isWider(than: old) { peers.recordWidening(through: news.snapshot.log.commit) }
+        if new.isWider(than: old) { peers.recordWidening(through: recent.snapshot.log.commit) }
         // No cursor covers collections that were not requested or not shared.
         let asksWider = subscriptions.queries.contains { query in
             query.collection.map { new.isWider(than: old, for: $0) } ?? new.isWider(than: old)
@@ -90,7 +90,7 @@ extension Replicator {
         for connection in orderedConnections where connection.session.isOpen {
             let isServer = connection.session.remote?.isServer ?? false
             let sentCollections =
-                connection.sender?.matcher.collections(in: news.snapshot) ?? []
+                connection.sender?.matcher.collections(in: recent.snapshot) ?? []
             if sentCollections.contains(where: {
                 new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
             }) {

@@ -112,7 +112,7 @@ extension Replicator {
         let limited = table.followers.members.filter { $0.isLimited && $0.sender != nil }
         guard !limited.isEmpty else { return }
         let changes: [ChangedDocument]
-        do throws(EngineError) { changes = try news.changedDocuments() } catch {
+        do throws(EngineError) { changes = try recent.changedDocuments() } catch {
             for connection in limited { failSending(connection, error) }
             return
         }

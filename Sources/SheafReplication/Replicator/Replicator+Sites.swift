@@ -34,7 +34,7 @@ extension Replicator {
     /// report must follow all documents of earlier snapshots.
     func reportNewSite() {
         guard mayReportSite else { return }
-        let report = queries.documents.siteReport(through: news.snapshot.log.commit)
+        let report = queries.documents.siteReport(through: recent.snapshot.log.commit)
         guard let commit = report.movedBy else { return }
         mayReportSite = false
         for connection in orderedConnections where connection.exchange.sites.reported != report.site

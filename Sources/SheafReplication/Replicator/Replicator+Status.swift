@@ -42,7 +42,7 @@ extension Replicator {
             }
         }
         // An acknowledged commit never exceeds the newest local one.
-        let commit = min(commit, news.snapshot.log.commit)
+        let commit = min(commit, recent.snapshot.log.commit)
         let known = connection.sender?.acknowledged ?? 0
         connection.sender?.acknowledged = max(known, commit)
         recordRepaired(through: commit, on: connection)

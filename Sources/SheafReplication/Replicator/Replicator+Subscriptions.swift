@@ -54,19 +54,19 @@ extension Replicator {
     func requestEvicted() {
         var isConcerned = false
         var evicted: [EvictedDocument] = []
-        for commit in news.fresh {
+        for commit in recent.fresh {
             // Documents that were received again are included: their states may be older or newer.
             for change in commit.changes where change.isEvicted {
                 guard let before = change.before else { continue }
                 // A hub evicts documents that other hubs have deleted: clients that still have
                 // them must not send them again.
                 guard !isHub || before.isTombstone else { continue }
-                if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
+                if !refusals.isEmpty, let address = recent.snapshot.address(of: change.key.bytes) {
                     refusals.remove(address)
                 }
                 // Other peers may still have a document whose tombstone was collected locally.
-                if before.isTombstone { news.recordCollection(at: commit.number) }
-                if let address = news.snapshot.address(of: change.key.bytes),
+                if before.isTombstone { recent.recordCollection(at: commit.number) }
+                if let address = recent.snapshot.address(of: change.key.bytes),
                     subscriptions.matcher?.selects(for: address.collection) ?? false
                 {
                     isConcerned = true
@@ -120,7 +120,7 @@ extension Replicator {
             Subscribe(
                 generation: connection.receiver.generation, requested,
                 at: connection.isLimited
-                    ? connection.exchange.reserveStepNumber() : news.snapshot.log.commit,
+                    ? connection.exchange.reserveStepNumber() : recent.snapshot.log.commit,
                 from: cursor,
                 complete: cursor == nil ? [] : complete))
     }

@@ -84,7 +84,7 @@ package final class Replicator {
     var scopes: SyncScopes
 
     var subscriptions = LocalSubscriptions()
-    var news: News
+    var recent: RecentCommits
     var rateLimiters = RateLimiters()
     /// Evaluation budgets, by peer key.
     var budgets: EvaluationBudgets
@@ -125,9 +125,9 @@ package final class Replicator {
         self.identity = identity
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())
-        news = News(queries.documents)
+        recent = RecentCommits(queries.documents)
         transfer = AttachmentTransfer(
-            attachments, queries.documents, quota: limits.receivedAttachments, news.snapshot)
+            attachments, queries.documents, quota: limits.receivedAttachments, recent.snapshot)
         scopes = queries.parameters.values.syncScopes
         mesh = Self.isolatedDatabase(identity, queries, salt: random())
     }
@@ -157,7 +157,7 @@ package final class Replicator {
         own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other,
         from address: String = "", at now: UInt64
     ) {
-        let site = queries.documents.siteReport(through: news.snapshot.log.commit)
+        let site = queries.documents.siteReport(through: recent.snapshot.log.commit)
         let hello = Hello(
             versions: limits.versions, database: identity.database, peerKey: identity.peerKey,
             site: site.site, log: log, nonce: random(),
@@ -233,9 +233,9 @@ package final class Replicator {
     package func processPublished(at time: UInt64? = nil) {
         now = time ?? now
         transfer.now = now
-        news.update(queries.documents)
-        unfinishedWrites.removeDurable(through: news.snapshot.log.commit)
-        transfer.snapshot = news.snapshot
+        recent.update(queries.documents)
+        unfinishedWrites.removeDurable(through: recent.snapshot.log.commit)
+        transfer.snapshot = recent.snapshot
         // The scopes are updated first: they decide which documents may be sent.
         applyScopes()
         requestEvicted()
@@ -245,7 +245,7 @@ package final class Replicator {
         feedPublished()
         pump()
         let sent = table.behind.members.compactMap { $0.sender?.sent }.min()
-        news.discard(before: [sent, feed?.shipped].compactMap { $0 }.min())
+        recent.discard(before: [sent, feed?.shipped].compactMap { $0 }.min())
         checkTransfers()
         pump()
     }
@@ -256,7 +256,7 @@ package final class Replicator {
 
     /// Updates the lists of the table for the connections that have changed.
     func refreshTable() {
-        table.refresh(through: news.snapshot.log.commit)
+        table.refresh(through: recent.snapshot.log.commit)
     }
 
     /// A description of the first violated invariant after an event, or nil; for tests.
@@ -264,6 +264,6 @@ package final class Replicator {
         if let pending = orderedConnections.first(where: \.isPending) {
             return "connection \(pending.number) is pending after an event"
         }
-        return table.violation(through: news.snapshot.log.commit)
+        return table.violation(through: recent.snapshot.log.commit)
     }
 }

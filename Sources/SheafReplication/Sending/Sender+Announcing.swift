@@ -14,7 +14,7 @@ extension Sender {
         _ context: PeerContext, on exchange: inout DocumentExchange
     ) throws(EngineError) -> Bool {
         guard isAnnouncing, !isBehind, !matcher.isRanked, complete.isEmpty,
-            let commits = context.news.commits(after: sent),
+            let commits = context.recent.commits(after: sent),
             commits.reduce(0, { $0 + $1.changes.count }) <= Self.maximumAnnounced
         else { return false }
         var entries: [DocumentAddress: VersionVector] = [:]

@@ -54,7 +54,7 @@ extension Sender {
     private func catchUp(_ context: PeerContext) -> CatchUp {
         let snapshot = context.snapshot
         var step = CatchUp(snapshot: snapshot, keys: [])
-        if let commits = context.news.commits(after: sent) {
+        if let commits = context.recent.commits(after: sent) {
             var seen: Set<DocumentKey> = []
             var others: Set<[UInt8]> = []
             for commit in commits {
@@ -66,7 +66,7 @@ extension Sender {
             }
             step.keysOfOthers = others
         } else {
-            let end = context.news.end(of: sent)
+            let end = context.recent.end(of: sent)
             snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
                 if let pointer = RecordPointer(value), pointer.position >= end {
                     step.keys.append(Array(key))

@@ -23,7 +23,7 @@ extension Sender {
         guard outgoing.since == nil, snapshot.log.commit > known, !context.isLimited,
             !matcher.isRanked, context.access.readable == nil, context.access.sendable == nil,
             !context.refusals.has(context.key), exchange.session.hasRoom(),
-            let commits = context.news.commits(after: known),
+            let commits = context.recent.commits(after: known),
             let documents = try newer(commits, context)
         else { return }
         newerThrough = snapshot.log.commit
@@ -36,7 +36,7 @@ extension Sender {
 
     /// Returns the documents that commits changed; nil if they are too many or too long.
     private func newer(
-        _ commits: ArraySlice<News.Commit>, _ context: PeerContext
+        _ commits: ArraySlice<RecentCommits.Commit>, _ context: PeerContext
     ) throws(EngineError) -> [ShippedDocument]? {
         let others = commits.filter { !isFromPeer($0, context) }
         guard others.reduce(0, { $0 + $1.changes.count }) <= Self.maximumEarly else { return nil }

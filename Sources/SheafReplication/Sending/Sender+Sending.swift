@@ -59,7 +59,7 @@ extension Sender {
         }
         if try announce(context, on: &exchange) { return true }
         if !isBehind, complete.isEmpty, !matcher.isRanked,
-            let commits = context.news.commits(after: sent),
+            let commits = context.recent.commits(after: sent),
             try send(commits, context, on: &exchange)
         {
             return true
@@ -69,7 +69,7 @@ extension Sender {
 
     /// Sends commits one by one; returns false if one of them cannot be sent separately.
     private mutating func send(
-        _ commits: ArraySlice<News.Commit>, _ context: PeerContext,
+        _ commits: ArraySlice<RecentCommits.Commit>, _ context: PeerContext,
         on exchange: inout DocumentExchange
     ) throws(EngineError) -> Bool {
         let newest = context.snapshot.log.commit
@@ -124,7 +124,7 @@ extension Sender {
     }
 
     private mutating func shipped(
-        _ commit: News.Commit, _ context: PeerContext
+        _ commit: RecentCommits.Commit, _ context: PeerContext
     ) throws(EngineError) -> [ShippedDocument]? {
         guard let concerning = try concerning(commit, context) else { return nil }
         var documents: [ShippedDocument] = []
@@ -138,13 +138,13 @@ extension Sender {
     }
 
     /// Whether a commit was received on this connection, so that it is not sent back.
-    func isFromPeer(_ commit: News.Commit, _ context: PeerContext) -> Bool {
+    func isFromPeer(_ commit: RecentCommits.Commit, _ context: PeerContext) -> Bool {
         context.isFromPeer(commit, after: remoteCommit)
     }
 
     /// Returns the documents of a commit that must be sent; nil if its changes are unknown.
     mutating func concerning(
-        _ commit: News.Commit, _ context: PeerContext
+        _ commit: RecentCommits.Commit, _ context: PeerContext
     ) throws(EngineError) -> [Concerning]? {
         guard !isFromPeer(commit, context) else { return [] }
         if let known = judging.done[commit.number] { return known }

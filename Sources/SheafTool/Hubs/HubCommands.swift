@@ -56,7 +56,7 @@ extension Command {
             logNumber (the log of the database), format (the version of messages that all hubs
             write), formats (the lowest and highest version that this hub reads), commit (the
             newest), hubDurableCommit, lagMilliseconds (since when they differ), clients,
-            unacknowledged (batches), unsafeBytes (of documents of clients that are not
+            unacknowledged (batches), pendingBytes (of documents of clients that are not
             hub-durable), heldMilliseconds (for how long clients have been held, or null),
             unstoredFiles (attachments that the engine may
             not have), fileFailure (why one cannot be kept there, or null), shards (with shard,

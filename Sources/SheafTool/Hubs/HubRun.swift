@@ -139,7 +139,7 @@ enum HubStatusCommand {
                 + "not acknowledged")
         if let held = answer.number("heldMilliseconds") {
             lines.append(
-                "clients are held for \(held) ms: \(number(answer, "unsafeBytes")) bytes of their "
+                "clients are held for \(held) ms: \(number(answer, "pendingBytes")) bytes of their "
                     + "documents are not hub-durable")
         }
         if number(answer, "unstoredFiles") > 0 {

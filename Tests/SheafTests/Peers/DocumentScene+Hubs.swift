@@ -10,11 +10,11 @@ extension DocumentScene {
     /// Returns hubs from 0 on, and as many clients after them, the first one that of the first hub.
     static func hubs(
         _ log: LogDouble, _ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits(),
-        connectsClients: Bool = true
+        connectsClients: Bool = true, feed: HubFeedLimits = HubFeedLimits()
     ) throws -> DocumentScene {
         let scene = try DocumentScene(2 * count, limits)
         for number in 0..<2 * count { try scene.subscribe(number, ["SELECT * FROM cars"]) }
-        try scene.share(log, among: Array(0..<count))
+        try scene.share(log, among: Array(0..<count), limits: feed)
         try scene.run()
         if connectsClients { for hub in 0..<count { try scene.connect(hub, count + hub) } }
         // Hubs find each other.

@@ -15,7 +15,7 @@ import Testing
         let scene = try DocumentScene(hubs + 2)
         for number in 0..<hubs + 2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         var limits = HubFeedLimits()
-        limits.unsafeBytes = Self.limit
+        limits.pendingBytes = Self.limit
         try scene.share(log, among: Array(0..<hubs), limits: limits)
         try scene.run()
         try scene.connect(0, hubs)
@@ -57,7 +57,7 @@ import Testing
         try scene.run(seconds: 20)
         #expect(try count(scene, 0) == arrived)
         let held = try progress(scene, 0)
-        #expect(held.unsafeLength > Self.limit && held.unsafeLength < Self.limit + Self.credit)
+        #expect(held.pendingLength > Self.limit && held.pendingLength < Self.limit + Self.credit)
         #expect(try #require(held.heldNanoseconds) >= 20_000_000_000)
         // The client receives documents, also of a new subscription.
         try scene.execute(0, "INSERT INTO notes DOCUMENTS ({'_id': 'a'})")
@@ -70,14 +70,14 @@ import Testing
         #expect(try count(scene, 2) == arrived)
         try insert(scene, 2, 100..<180)
         try scene.run(seconds: 5)
-        #expect(try progress(scene, 0).unsafeLength < Self.limit + 2 * Self.credit)
+        #expect(try progress(scene, 0).pendingLength < Self.limit + 2 * Self.credit)
         #expect(try count(scene, 0) < arrived + 80)
         #expect(scene.nodes[1].synced(with: scene.nodes[0]) < scene.nodes[1].newestCommit)
 
         log.isStopped = false
         try scene.run(seconds: 20)
         let free = try progress(scene, 0)
-        #expect(free.heldNanoseconds == nil && free.unsafeLength == 0)
+        #expect(free.heldNanoseconds == nil && free.pendingLength == 0)
         #expect(try count(scene, 0) == 160)
         #expect(try scene.checksums() == 1)
         for client in [1, 2] {

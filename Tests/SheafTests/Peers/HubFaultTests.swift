@@ -119,6 +119,31 @@ import Testing
         #expect(!incidents(scene, 1).isEmpty)
     }
 
+    @Test func `a hub confirms nothing if its digest is older than those kept`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.reader.digests = 2
+        let scene = try DocumentScene.hubs(log, 2, feed: limits)
+        var inserted = Inserted()
+        log.fork(for: [1])
+        for _ in 0..<3 {
+            try inserted.insert(scene, 3, of: 1)
+            try scene.run(seconds: 1)
+        }
+        // Its broadcasts arrive once the first hub has read more entries.
+        let before = try #require(scene.nodes[1].replicator.hubStatus).shards[0].progress.read
+        log.isolate(1)
+        for _ in 0..<8 {
+            try inserted.insert(scene, 2, of: 0)
+            try scene.run(steps: 40)
+        }
+        let after = try #require(scene.nodes[0].replicator.hubStatus).shards[0].progress.read
+        #expect(after > before + 2)
+        log.rejoin(1)
+        try scene.run(seconds: 2)
+        #expect(inserted.acknowledged(scene) == [])
+    }
+
     @Test func `entries under the numbers of lost ones are an incident`() throws {
         let log = LogDouble(seed: 1)
         let scene = try DocumentScene.hubs(log, 2)

@@ -99,7 +99,7 @@ import Testing
             let missing = SampleFile(seed: 100 + number, length: 10)
             try hubs.insert("missing \(number)", missing, by: 2)
         }
-        // By then each was sought once, and most of them wait to be sought again.
+        // By then each was sought once, and is sought again at ever longer intervals.
         try hubs.run(seconds: 40)
         try hubs.add(file, to: 2)
         try hubs.insert("a", file, by: 2)

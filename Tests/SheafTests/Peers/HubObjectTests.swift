@@ -119,7 +119,7 @@ import Testing
 
     @Test(arguments: [[true, true], [true, false], [false, true]])
     func `nothing is removed while a snapshot that is used cannot be read`(
-        _ areUnreadable: [Bool]
+        _ areHidden: [Bool]
     ) throws {
         let log = LogDouble(seed: 1)
         var settings = DocumentScene.quickSettings
@@ -127,14 +127,16 @@ import Testing
         var (scene, hubs) = try scene(log, settings)
         let names = log.objects.names
         let used = try snapshots(scene)
-        let unreadable = zip([used.newest, used.earlier], areUnreadable).filter(\.1).map(\.0)
-        log.objects.failReads(of: Set(unreadable))
+        let hidden = zip([used.newest, used.earlier], areHidden).filter(\.1).map(\.0)
+        log.objects.hide(Set(hidden))
+        // No other snapshot replaces them.
+        settings.snapshotLength = .max
         hubs = [scene.maintenance(0, settings), scene.maintenance(1, settings)]
-        for index in [0, 1, 0, 1, 0, 1] {
-            _ = try? hubs[index].snapshots.step()
-            try scene.advance(milliseconds: 1_000)
-        }
-        #expect(Set(names).isSubset(of: log.objects.names))
+        try scene.run(seconds: 5, &hubs)
+        #expect(log.objects.names == names)
+        log.objects.hide([])
+        try scene.run(seconds: 5, &hubs)
+        #expect(log.objects.names != names)
     }
 
     @Test func `a superseded snapshot is removed after an hour, and its parts later`() throws {

@@ -3,7 +3,7 @@ import SheafEngine
 import SheafStorage
 
 /// The recent changes of durable commits, and the newest durable snapshot.
-struct News {
+struct RecentCommits {
     struct Commit {
         let number: CommitID
         let changes: [CommitFeed.Change]

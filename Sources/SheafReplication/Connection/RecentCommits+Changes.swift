@@ -7,12 +7,12 @@ import SheafStorage
 struct ChangedDocument {
     let key: [UInt8]
     let before: StoredDocument?
-    var commit: News.Commit?
+    var commit: RecentCommits.Commit?
     /// The remote commit that changed the peer's shadow of a hidden document.
     var shadowCommit: UInt64?
 }
 
-extension News {
+extension RecentCommits {
     /// Returns the documents of the commits that the last update added.
     ///
     /// If the change feed omitted commits, documents that these may have changed are included.

@@ -1,7 +1,7 @@
 package import SheafSystem
 
 /// A limit on the bytes per second of a thread.
-package final class HubPace: Sendable {
+package final class RateLimit: Sendable {
     private let bytesPerSecond: Int
     private let next: Monitor<UInt64>
     private let stop: EvaluationStop

@@ -1,5 +1,5 @@
 /// The times of attempts for a file that failed or is missing, at ever longer intervals.
-struct FilePace {
+struct RetryTimes {
     private let longest: UInt64
     private(set) var next: UInt64
     private var delay: UInt64
