@@ -29,6 +29,12 @@ extension Target {
         target(name: name, dependencies: dependencies, path: "Tests/\(name)")
     }
 
+    /// Creates a library of benchmarks.
+    fileprivate static func forBenchmarks(_ name: String, on dependencies: Dependency...) -> Target
+    {
+        target(name: name, dependencies: dependencies, path: "Benchmarks/Sources/\(name)")
+    }
+
     /// Creates a program of tests.
     fileprivate static func program(_ name: String, on dependencies: Dependency...) -> Target {
         executableTarget(name: name, dependencies: dependencies, path: "Tests/\(name)")
@@ -71,6 +77,7 @@ let package = Package(
         // Floor 0: system libraries.
         .system("CLZ4", "liblz4", apt: "liblz4-dev", brew: "lz4"),
         .system("CXXHash", "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
+        .system("CCrypto", "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
         .system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
         .system("CEdit", "libedit", apt: "libedit-dev", brew: "libedit"),
         .system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
@@ -79,7 +86,7 @@ let package = Package(
         .system("CPQ", "libpq", apt: "libpq-dev", brew: "libpq"),
 
         // Floor 1: bytes; threads, conditions and clocks of the operating system.
-        .module("SheafBytes", on: "CLZ4", "CXXHash"),
+        .module("SheafBytes", on: "CCrypto", "CLZ4", "CXXHash"),
         .target(name: "SheafSystem"),
 
         // Floor 1: lines that a user types at a terminal, with a history; used by the tool alone.
@@ -252,8 +259,7 @@ let package = Package(
         .forTests(
             "SheafMesh", on: "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
             "SheafHubLog", "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage",
-            "SheafSync",
-            "SheafSystem", "SheafTestSupport", "SheafTransport"),
+            "SheafSync", "SheafSystem", "SheafTestSupport", "SheafTransport"),
         .program(
             "sheaf-check", on: "Sheaf", "SheafConformance", "SheafDocumentSimulations",
             "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQueryModel",
@@ -319,11 +325,8 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             providers: [.apt(["libleveldb-dev"]), .brew(["leveldb"])]),
         // C helpers: a sink for results and the type of a file system.
         .systemLibrary(name: "CBench", path: "Benchmarks/Sources/CBench"),
-
         // Rounds, statistics, output and the command line, independent of any database.
-        .target(
-            name: "BenchHarness", dependencies: ["CBench"],
-            path: "Benchmarks/Sources/BenchHarness"),
+        .forBenchmarks("BenchHarness", on: "CBench"),
         .testTarget(
             name: "BenchHarnessTests",
             dependencies: [
@@ -332,22 +335,14 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             path: "Benchmarks/Tests/BenchHarnessTests"),
 
         // Stores of keys and bytes: the log and the tree of Sheaf, and four other systems.
-        .target(
-            name: "BenchStores",
-            dependencies: [
-                "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite", "SheafBytes",
-                "SheafStorage",
-            ],
-            path: "Benchmarks/Sources/BenchStores"),
+        .forBenchmarks(
+            "BenchStores", on: "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite",
+            "SheafBytes", "SheafStorage"),
 
         // The workloads of files, on Sheaf and on SQLite.
-        .target(
-            name: "BenchWorkloads",
-            dependencies: [
-                "BenchHarness", "BenchStores", "CSQLite", "Sheaf", "SheafBytes", "SheafDocument",
-                "SheafQuery", "SheafText",
-            ],
-            path: "Benchmarks/Sources/BenchWorkloads"),
+        .forBenchmarks(
+            "BenchWorkloads", on: "BenchHarness", "BenchStores", "CSQLite", "Sheaf", "SheafBytes",
+            "SheafDocument", "SheafQuery", "SheafText"),
 
         // The workloads of documents and peers.
         .executableTarget(

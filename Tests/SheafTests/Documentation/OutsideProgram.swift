@@ -29,7 +29,7 @@ struct OutsideProgram {
 
     private static let compilerArguments =
         ["swiftc", "-swift-version", "6", "-I", build + "/Modules"]
-        + ["CLZ4", "CXXHash"].flatMap { ["-I", "\(root)/Sources/\($0)"] } + sanitizer
+        + ["CCrypto", "CLZ4", "CXXHash"].flatMap { ["-I", "\(root)/Sources/\($0)"] } + sanitizer
 
     /// Compiles a module of one file, which programs of this directory can import.
     func compileModule(_ name: String, _ source: String) throws -> Outcome {
