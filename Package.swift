@@ -355,6 +355,13 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             ],
             path: "Benchmarks/Sources/SheafBench"),
 
+        // Single operations, whose instructions and allocations are counted.
+        .executableTarget(
+            name: "sheaf-counted",
+            dependencies: [
+                "BenchStores", "SheafDocument", "SheafQuery", "SheafStatements", "SheafStore",
+            ],
+            path: "Benchmarks/Sources/CountedOperations"),
         // Random statements executed by Sheaf and by SQLite.
         .executableTarget(
             name: "sheaf-second-opinion",

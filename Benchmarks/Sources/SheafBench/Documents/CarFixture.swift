@@ -1,3 +1,4 @@
+import BenchStores
 import SheafDocument
 
 /// Encoded cars, stored consecutively in memory.

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import SheafDocument
 
 /// Documents of ten fields and about 250 bytes of JSON, in memory on one core.

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Foundation
 
 /// Foundation's conversions of the same JSON.

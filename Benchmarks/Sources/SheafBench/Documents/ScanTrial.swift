@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import SheafDocument
 
 /// The evaluation of one predicate on a million documents, on one core.

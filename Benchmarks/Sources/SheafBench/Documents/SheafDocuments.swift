@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import SheafDocument
 
 /// Sheaf's operations on documents.

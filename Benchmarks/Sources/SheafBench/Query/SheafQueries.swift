@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Sheaf
 import SheafDocument
 import SheafEngine

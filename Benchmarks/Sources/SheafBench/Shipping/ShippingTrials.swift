@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 
 /// A measurement of one case with peers in separate processes.
 final class ShippingTrial: Trial {

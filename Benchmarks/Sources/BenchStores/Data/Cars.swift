@@ -1,42 +1,12 @@
-import BenchStores
-import SheafDocument
-
-/// An endless list of cars for sale, as JSON of ten fields and about 250 bytes, and as documents.
-enum Cars {
-    /// The name dictionary of the texts.
-    static let names: NameTable = {
-        let all = [
-            "make", "model", "year", "color", "mileage", "price", "sold", "owner", "name", "city",
-            "tags", "description",
-        ]
-        guard let table = NameTable(all) else { preconditionFailure("No name is repeated.") }
-        return table
-    }()
-
-    /// The site that inserts documents.
-    static let site = Site(rawValue: 0x9E37_79B9_7F4A_7C15)
-    /// Another site, which edits documents.
-    static let otherSite = Site(rawValue: 0xBF58_476D_1CE4_E5B9)
-
-    private static let start: UInt64 = 1_700_000_000_000
-
-    /// Returns the stamp of a car's insertion.
-    static func insertion(_ index: UInt64) -> Stamp {
-        Stamp(HybridTime(milliseconds: start + index), site)
-    }
-
-    /// Returns the stamp of a later edit.
-    static func edit(_ index: UInt64, by site: Site) -> Stamp {
-        Stamp(HybridTime(milliseconds: start + 86_400_000 + index), site)
-    }
-
+/// An endless list of cars for sale, as JSON of ten fields and about 250 bytes.
+package enum Cars {
     /// Returns the ID of a car.
-    static func id(_ index: UInt64) -> String {
+    package static func id(_ index: UInt64) -> String {
         "car-" + String(Entries.mix(index &+ 1), radix: 16)
     }
 
     /// Returns a car as JSON, without its ID.
-    static func text(_ index: UInt64) -> String {
+    package static func text(_ index: UInt64) -> String {
         var random = Entries.mix(index)
         func draw(_ count: Int) -> Int {
             defer { random = Entries.mix(random) }
@@ -51,14 +21,6 @@ enum Cars {
             "tags":["\(tags[draw(tags.count)])","\(tags[draw(tags.count)])"],\
             "description":"\(phrases[draw(phrases.count)]), \(phrases[draw(phrases.count)])"}
             """
-    }
-
-    /// Returns the encoded state of an inserted document.
-    static func document(_ text: [UInt8], _ index: UInt64) throws -> [UInt8] {
-        guard case .object(let car) = try Value(jsonBytes: text) else {
-            preconditionFailure("A car is an object.")
-        }
-        return try Insertion.document(car, at: insertion(index), names)
     }
 
     private static let makes = [
