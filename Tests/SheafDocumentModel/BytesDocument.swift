@@ -34,6 +34,18 @@ package struct BytesDocument: MergingDocument, Hashable {
                 precondition(
                     isDerivable, "A delta is wrongly claimed to be derivable from its base.")
             }
+            var replacement = PlainReplacement()
+            if let replaced = try replacement.state(
+                after: edits, in: document.bytes, at: stamp, names)
+            {
+                let joined = try bytes.map { bytes in
+                    try bytes.withUnsafeBytes {
+                        try Join.join(
+                            document, EncodedDocument($0), names, base: document.vector())
+                    }
+                }
+                precondition(replaced == joined, "A replaced value equals a joined one.")
+            }
             return bytes
         }
     }
@@ -99,6 +111,12 @@ package struct BytesDocument: MergingDocument, Hashable {
             guard bytes == nil else { return edited }
             let inserted = read { _ in try Insertion.document(object, at: stamp, names) }
             precondition(edited == inserted, "An insertion must equal its edits.")
+            var encoder = NewDocumentEncoder(listsNames: false)
+            let encoded = read { _ in
+                try encoder.document(object, without: "\u{0}", at: stamp, names).bytes
+            }
+            precondition(
+                encoded == inserted || object["\u{0}"] != nil, "All encoders encode alike.")
             return inserted
         case .insertDifferences(let object):
             guard value != nil else { return change(.insert(object), stamp: stamp) }

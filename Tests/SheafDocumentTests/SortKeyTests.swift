@@ -73,6 +73,29 @@ import Testing
         }
     }
 
+    @Test func `a key made of an encoded field equals that of its value`() throws {
+        var values = RandomValue(seed: seed, "encoded fields")
+        var writer = SortKeyWriter()
+        let stamp = Stamp(HybridTime(rawValue: 5), Site(rawValue: 1))
+        for _ in 0..<600 {
+            let names =
+                try values.random.chance(1, in: 2) ? NameTable() : #require(NameTable(["f"]))
+            let value = values.random.chance(1, in: 8) ? nil : values.value()
+            let isDescending = values.random.chance(1, in: 2)
+            let object: Object = value.map { ["f": $0] } ?? [:]
+            let bytes = try Insertion.document(object, at: stamp, names)
+            writer.restart(behind: [7])
+            try bytes.withUnsafeBytes {
+                try writer.append(
+                    valueAt: [FieldName("f", in: names)], of: EncodedDocument($0),
+                    descending: isDescending, names)
+            }
+            var expected = SortKeyWriter(behind: [7])
+            expected.append(value, descending: isDescending)
+            #expect(writer.bytes == expected.bytes, "\(object)")
+        }
+    }
+
     @Test func `a truncated or corrupted key does not decode as another one`() {
         var values = RandomValue(seed: seed)
         for _ in 0..<300 {

@@ -90,8 +90,7 @@ import Testing
                 random.chance(1, in: 2)
                 ? NameTable() : try #require(NameTable(["a", "n7", "n200", "f0", "f1", "", "b"]))
             var bytes = try Insertion.document(
-                object, without: "_id", at: stamp(UInt64(1 + random.below(9))), names
-            ).bytes
+                object, at: stamp(UInt64(1 + random.below(9))), names)
             for edit in 0..<random.below(4) {
                 let path = [["a"], ["n7"], ["n200", "f1"], ["b"]][random.below(4)]
                 let value = plainValue(&random, depth: 2)

@@ -21,7 +21,7 @@ struct FieldContents {
             return try writeWithoutMap(into: &writer, names)
         }
         let start = writer.count
-        let stamps = writer.stamps.older.count
+        let stamps = writer.stamps.olderCount
         let marks = sortedDots(of: .map)
         let hasFields = try writeMap(marks.first, into: &writer, writeFields)
         let isAlone = dots.count == marks.count && marks.count < 2

@@ -19,6 +19,11 @@ package struct VersionVector: Hashable, Sendable {
     /// Creates an empty version vector.
     package init() {}
 
+    /// Creates a version vector with one write.
+    package init(_ stamp: Stamp) {
+        entries = [Entry(site: stamp.site, time: stamp.time)]
+    }
+
     /// Creates a version vector from entries; nil if their sites are not ascending.
     package init?(sorted entries: [Entry]) {
         for index in entries.indices.dropFirst()
@@ -77,9 +82,11 @@ package struct VersionVector: Hashable, Sendable {
     /// Records a write, which covers all earlier writes of its site.
     package mutating func record(_ stamp: Stamp) {
         let index = position(of: stamp.site)
-        guard index < entries.count, entries[index].site == stamp.site else {
-            entries.insert(Entry(site: stamp.site, time: stamp.time), at: index)
-            return
+        guard index < entries.count else {
+            return entries.append(Entry(site: stamp.site, time: stamp.time))
+        }
+        guard entries[index].site == stamp.site else {
+            return entries.insert(Entry(site: stamp.site, time: stamp.time), at: index)
         }
         entries[index].time = max(entries[index].time, stamp.time)
     }

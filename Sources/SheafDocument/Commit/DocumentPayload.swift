@@ -13,6 +13,8 @@ package struct DocumentPayload {
 
     /// The first byte of a payload with only a state.
     package static let stateKind = Kind.state
+    /// The first byte of a payload with only a state of which all parts were written.
+    package static let completeKind = Kind.complete
 
     /// The complete document; nil for a delta record.
     package let state: EncodedDocument?
@@ -69,9 +71,6 @@ package struct DocumentPayload {
 
     /// Encodes a complete document whose base identifies the changed parts.
     package static func encode(state: [UInt8]) -> [UInt8] { [Kind.state] + state }
-
-    /// Encodes a complete document of which all parts were written.
-    package static func encode(complete state: [UInt8]) -> [UInt8] { [Kind.complete] + state }
 
     /// Encodes a delta alone.
     package static func encode(delta: [UInt8]) -> [UInt8] { [Kind.delta] + delta }

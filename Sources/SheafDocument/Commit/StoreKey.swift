@@ -159,10 +159,22 @@ package enum StoreKey: Hashable, Sendable {
         }
     }
 
+    /// Maximum length of a text whose key is made on the stack.
+    private static let longestShortID = 256
+
     /// Returns the key of the document with an id.
     package static func bytes(
         ofDocument id: Value, collection: UInt16
     ) throws(DocumentError) -> [UInt8] {
+        if case .string(let text) = id, text.utf8.count <= longestShortID {
+            let key = withUnsafeTemporaryAllocation(
+                byteCount: documentPrefixLength + longestShortID + 2, alignment: 1
+            ) { room -> [UInt8]? in
+                write(documentOf: collection, id: text, to: room)
+                    .map { Array(UnsafeRawBufferPointer(rebasing: room[..<$0])) }
+            }
+            if let key { return key }
+        }
         try DocumentID.check(id, depth: 1)
         let key = SortKey.identity(of: id, behind: bytes(First.document, collection))
         try DocumentID.checkLength(key.count - documentPrefixLength)

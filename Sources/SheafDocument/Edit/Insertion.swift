@@ -6,24 +6,14 @@ package enum Insertion {
     package static func document(
         _ object: Object, at stamp: Stamp, _ names: NameTable
     ) throws(DocumentError) -> [UInt8] {
-        try document(object, without: nil, at: stamp, names).bytes
-    }
-
-    /// Returns the state of a new document without one field, such as its `_id`.
-    package static func document(
-        _ object: Object, without omitted: String?, at stamp: Stamp, _ names: NameTable
-    ) throws(DocumentError) -> ChangedBytes {
         try checkDepth(of: object)
         let covered = stamp == .initial ? initialStamp(object) : stamp
-        var spellsNames = false
-        let bytes = try onBytes { () throws(Malformed) in
+        return try onBytes { () throws(Malformed) in
             try document(at: stamp, noting: covered, capacity: 256) {
                 (writer) throws(Malformed) in
-                writer.writeFields(object, without: omitted, at: stamp, names)
-                spellsNames = writer.hasSpelledFields
+                writer.writeFields(object, at: stamp, names)
             }
         }
-        return ChangedBytes(bytes: bytes, isDerivable: false, spellsNames: spellsNames)
     }
 
     /// Returns the state of a document that any peer may insert; it loses to all other writes.
@@ -66,10 +56,9 @@ package enum Insertion {
         at stamp: Stamp, noting covered: Stamp, capacity: Int,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
     ) throws(Malformed) -> [UInt8] {
-        var vector = VersionVector()
-        vector.record(covered)
-        return try DocumentWriter.write(
-            vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity
+        try DocumentWriter.write(
+            vector: VersionVector(covered), base: nil, deletion: nil, isPartial: false,
+            capacity: capacity
         ) { (writer) throws(Malformed) in
             writer.rootStamp = stamp
             writer.writeReferring(.map, to: stamp)
@@ -108,7 +97,7 @@ package enum Insertion {
         return edits
     }
 
-    private static func checkDepth(of object: Object) throws(DocumentError) {
+    static func checkDepth(of object: Object) throws(DocumentError) {
         guard !object.isDeeper(than: Value.maximumDepth) else {
             throw .tooDeep(limit: Value.maximumDepth)
         }

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// An encoder of new documents whose stamp is not known yet.
 ///
 /// Documents can then be encoded before the transaction that inserts them begins. All entries share
@@ -27,12 +29,12 @@ package struct NewDocumentEncoder: ~Copyable {
     /// Whether the last JSON object has a field `_id` beside the one that is its id.
     package private(set) var hasOtherID = false
 
-    package init() {
-        var vector = VersionVector()
-        vector.record(Self.placeholder)
+    /// Creates an encoder, which lists the names that documents spell out if `listsNames`.
+    package init(listsNames: Bool = true) {
+        let vector = VersionVector(Self.placeholder)
         writer = EntryWriter(stamps: StampTable(vector), referenceWidth: 1, capacity: 1 << 12)
         writer.rootStamp = Self.placeholder
-        writer.spelledNames = []
+        if listsNames { writer.spelledNames = [] }
     }
 
     /// Whether the last document spells out a field name.
@@ -42,12 +44,27 @@ package struct NewDocumentEncoder: ~Copyable {
     package var spelledNames: [[UInt8]] { writer.spelledNames ?? [] }
 
     /// The length of the last document.
-    package var length: Int { Self.headerLength + writer.count }
+    package var length: Int { writer.count }
 
     /// Appends the last document.
     package borrowing func append(to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: Self.header)
         bytes.append(contentsOf: writer.bytes)
+    }
+
+    /// Returns the state of a new document, without the field `omitted`, and keeps the memory.
+    package mutating func document(
+        _ object: Object, without omitted: String, at stamp: Stamp, _ names: NameTable
+    ) throws(DocumentError) -> ChangedBytes {
+        try Insertion.checkDepth(of: object)
+        encode(object, without: omitted, names)
+        guard length <= EncodedDocument.maximumLength else {
+            throw .malformed(
+                .tooLong(
+                    at: 0, length: UInt64(length), limit: UInt64(EncodedDocument.maximumLength)))
+        }
+        var bytes = Array(writer.bytes)
+        bytes.withUnsafeMutableBytes { Self.setStamp(stamp, at: 0, in: $0) }
+        return ChangedBytes(bytes: bytes, isDerivable: false, spellsNames: spellsNames)
     }
 
     /// Encodes an object without one field.
@@ -97,6 +114,7 @@ package struct NewDocumentEncoder: ~Copyable {
 
     private mutating func begin() {
         writer.restart()
+        Self.header.withUnsafeBytes { writer.write($0) }
         writer.writeReferring(.map, to: Self.placeholder)
     }
 

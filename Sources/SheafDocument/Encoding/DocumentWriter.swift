@@ -34,20 +34,20 @@ enum DocumentWriter {
         }
     }
 
-    fileprivate static func assemble(
+    /// Returns the document with the entries of a writer.
+    static func assemble(
         _ writer: inout EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
     ) -> [UInt8] {
         let sites = writer.stamps.vector.entries
-        var base = base
-        var bases = base.map { differences(from: $0, in: sites) } ?? []
         // A base without any of these sites is omitted.
-        if bases.count == sites.count, bases.allSatisfy({ $0.time == .initial }) {
-            (base, bases) = (nil, [])
+        let base = base.flatMap { base in
+            sites.allSatisfy { base.time(of: $0.site) == .initial } ? nil : base
         }
-        let older = writer.stamps.older
+        let baseCount = base.map { base in sites.count { base.time(of: $0.site) < $0.time } } ?? 0
+        let olderCount = writer.stamps.olderCount
         let entriesLength =
             sites.count * EncodedHeader.siteLength
-            + (bases.count + older.count + (deletion == nil ? 0 : 1)) * EncodedHeader.stampLength
+            + (baseCount + olderCount + (deletion == nil ? 0 : 1)) * EncodedHeader.stampLength
         let narrowLength = 3 + (base == nil ? 0 : 1) + entriesLength
         let isWide = narrowLength > 0xFF
         let length = isWide ? 9 + (base == nil ? 0 : 4) + entriesLength : narrowLength
@@ -58,9 +58,9 @@ enum DocumentWriter {
         if isWide { flags |= HeaderBits.wideNumbers }
         flags |= UInt8(writer.referenceWidth.trailingZeroBitCount) << 4
 
-        // The header depends on the entries, so it is written after them and copied to the front.
+        // The header depends on the entries, so it is written after them, and they are repeated.
         let bodyLength = writer.count
-        writer.buffer.reserve(length)
+        writer.buffer.reserve(length + bodyLength)
         writer.buffer.append(flags)
         writer.append(number: length, isWide: isWide)
         writer.append(number: sites.count, isWide: isWide)
@@ -68,30 +68,21 @@ enum DocumentWriter {
             writer.append(entry.site.rawValue)
             writer.append(entry.time.rawValue)
         }
-        if base != nil {
-            writer.append(number: bases.count, isWide: isWide)
-            for (index, time) in bases { writer.append(index: index, time) }
+        if let base {
+            writer.append(number: baseCount, isWide: isWide)
+            for (index, entry) in sites.enumerated() {
+                let time = base.time(of: entry.site)
+                if time < entry.time { writer.append(index: index, time) }
+            }
         }
         if let deletion { writer.append(deletion) }
-        for stamp in older { writer.append(stamp) }
-        let written = writer.bytes
-        var document: [UInt8] = []
-        document.reserveCapacity(written.count)
-        document.append(contentsOf: UnsafeRawBufferPointer(rebasing: written[bodyLength...]))
-        document.append(contentsOf: UnsafeRawBufferPointer(rebasing: written[..<bodyLength]))
-        return document
-    }
-
-    /// Returns the indices of the sites with an earlier time in the base, with that time.
-    private static func differences(
-        from base: VersionVector, in sites: [VersionVector.Entry]
-    ) -> [(index: Int, time: HybridTime)] {
-        var differences: [(index: Int, time: HybridTime)] = []
-        for (index, entry) in sites.enumerated() {
-            let time = base.time(of: entry.site)
-            if time < entry.time { differences.append((index, time)) }
+        if olderCount > 0 {
+            // The stamps are read while the writer is changed.
+            let stamps = writer.stamps
+            stamps.forEachOlder { writer.append($0) }
         }
-        return differences
+        writer.buffer.append(copyOf: 0..<bodyLength)
+        return Array(UnsafeRawBufferPointer(rebasing: writer.bytes[bodyLength...]))
     }
 }
 

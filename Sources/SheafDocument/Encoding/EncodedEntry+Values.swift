@@ -198,26 +198,3 @@ func text(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Malformed) -> 
 func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
 }
-
-/// Whether two regions of `count` bytes are equal.
-@inline(__always)
-func equalBytes(
-    _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int
-) -> Bool {
-    var index = 0
-    while index &+ 8 <= count {
-        guard
-            left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                == right.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        else { return false }
-        index &+= 8
-    }
-    while index < count {
-        guard
-            left.load(fromByteOffset: index, as: UInt8.self)
-                == right.load(fromByteOffset: index, as: UInt8.self)
-        else { return false }
-        index &+= 1
-    }
-    return true
-}

@@ -4,47 +4,44 @@ import SheafBytes
 extension EntryWriter {
     /// Writes a value without a stamp, as an element of an array, object or token.
     mutating func write(_ value: Value, _ names: NameTable) {
-        write(value, names) { $0.write($1) }
+        write(value, marked: nil, names)
     }
 
     /// Writes a register.
+    @inline(__always)
     mutating func write(_ value: Value, at stamp: Stamp, _ names: NameTable) {
-        write(value, names) { $0.write($1, at: stamp) }
+        write(value, marked: stamp, names)
     }
 
-    private mutating func write(
-        _ value: Value, _ names: NameTable, tag: (inout EntryWriter, Tag) -> Void
-    ) {
+    private mutating func write(_ value: Value, marked stamp: Stamp?, _ names: NameTable) {
         switch value {
-        case .null: tag(&self, .null)
-        case .bool(let value): tag(&self, value ? .yes : .no)
-        case .integer(let value): write(value, tag: tag)
-        case .float(let value): write(value, tag: tag)
+        case .null: write(.null, marked: stamp)
+        case .bool(let value): write(value ? .yes : .no, marked: stamp)
+        case .integer(let value): write(value, marked: stamp)
+        case .float(let value): write(value, marked: stamp)
         case .string(let value):
-            tag(&self, .string)
+            write(.string, marked: stamp)
             value.withRawUTF8 { write($0) }
         case .bytes(let value):
-            tag(&self, .bytes)
+            write(.bytes, marked: stamp)
             value.withUnsafeBytes { write($0) }
         case .array(let values):
-            tag(&self, .array)
-            let start = count
-            var ends: [Int] = []
-            ends.reserveCapacity(values.count)
+            write(.array, marked: stamp)
+            let frame = beginArray()
             values.withUnsafeBufferPointer { values in
                 for index in values.indices {
-                    write(values[index], names)
-                    ends.append(count - start)
+                    write(values[index], marked: nil, names)
+                    endElement(frame)
                 }
             }
-            endArray(ends)
+            endArray(frame)
         case .object(let object):
-            tag(&self, .object)
+            write(.object, marked: stamp)
             let frame = beginObject()
             object.withFields { fields in
                 for index in fields.indices {
                     beginField(fields[index].name, names)
-                    write(fields[index].value, names)
+                    write(fields[index].value, marked: nil, names)
                     endField()
                 }
             }

@@ -84,34 +84,42 @@ package struct EntryWriter: ~Copyable {
         buffer.append(value)
     }
 
+    /// Writes a number without a stamp.
     mutating func write(_ number: Number) {
         switch number {
-        case .integer(let value): write(value) { $0.write($1) }
-        case .float(let value): write(value) { $0.write($1) }
+        case .integer(let value): write(value, marked: nil)
+        case .float(let value): write(value, marked: nil)
         }
     }
 
-    /// Writes an integer in the fewest bytes; `tagWriter` writes the tag.
+    /// Writes a tag, and a reference if there is a stamp other than that of the root.
     @inline(__always)
-    mutating func write(_ value: Int64, tag tagWriter: (inout EntryWriter, Tag) -> Void) {
+    mutating func write(_ tag: Tag, marked stamp: Stamp?) {
+        guard let stamp, stamp != rootStamp else { return buffer.append(tag.rawValue) }
+        writeReferring(tag, to: stamp)
+    }
+
+    /// Writes an integer in the fewest bytes.
+    @inline(__always)
+    mutating func write(_ value: Int64, marked stamp: Stamp?) {
         if let value = Int8(exactly: value) {
-            tagWriter(&self, .integer8)
+            write(.integer8, marked: stamp)
             buffer.append(UInt8(bitPattern: value))
         } else if let value = Int16(exactly: value) {
-            tagWriter(&self, .integer16)
+            write(.integer16, marked: stamp)
             append(value)
         } else if let value = Int32(exactly: value) {
-            tagWriter(&self, .integer32)
+            write(.integer32, marked: stamp)
             append(value)
         } else {
-            tagWriter(&self, .integer64)
+            write(.integer64, marked: stamp)
             append(value)
         }
     }
 
     @inline(__always)
-    mutating func write(_ value: Double, tag tagWriter: (inout EntryWriter, Tag) -> Void) {
-        tagWriter(&self, .float)
+    mutating func write(_ value: Double, marked stamp: Stamp?) {
+        write(.float, marked: stamp)
         append(value.bitPattern)
     }
 

@@ -4,8 +4,11 @@ import SheafBytes
 struct StampTable {
     let vector: VersionVector
     /// Stamps other than the latest of their site, in order of first use.
-    var older: [Stamp] { list.stamps }
-    private let list = List()
+    var older: [Stamp] { list?.stamps ?? first.map { [$0] } ?? [] }
+    /// The only older stamp, as in most documents that were changed once.
+    private var first: Stamp?
+    /// The older stamps; nil while there are none, or only `first`.
+    private var list: List?
     /// A hash index for many stamps; few stamps are searched linearly.
     private var references: [Stamp: UInt32] = [:]
 
@@ -18,16 +21,34 @@ struct StampTable {
 
     init(_ vector: VersionVector, older: [Stamp] = []) {
         self.vector = vector
-        list.stamps = older
+        if !older.isEmpty { makeList().stamps = older }
+    }
+
+    private mutating func makeList() -> List {
+        if let list { return list }
+        let made = List()
+        if let first { made.stamps = [first] }
+        (list, first) = (made, nil)
+        return made
+    }
+
+    /// Calls `body` with each older stamp, in order.
+    func forEachOlder(_ body: (Stamp) -> Void) {
+        if let first { body(first) }
+        list?.stamps.forEach(body)
     }
 
     /// Returns the current stamps, unaffected by truncation to `count` older ones.
-    func memory(behind count: Int) -> StampMemory {
-        StampMemory(vector: vector, list: list, count: count, rest: Array(list.stamps[count...]))
+    mutating func memory(behind count: Int) -> StampMemory {
+        let list = makeList()
+        return StampMemory(
+            vector: vector, list: list, count: count, rest: Array(list.stamps[count...]))
     }
 
     /// Number of stamps.
-    var count: Int { vector.entries.count + older.count }
+    var count: Int { vector.entries.count + olderCount }
+    /// Number of older stamps.
+    var olderCount: Int { list?.stamps.count ?? (first == nil ? 0 : 1) }
 
     /// Returns the reference to a stamp; adds an older stamp on first use.
     mutating func reference(to stamp: Stamp) -> UInt32 {
@@ -35,6 +56,13 @@ struct StampTable {
         let sites = vector.entries
         if let index = vector.index(of: stamp.site), sites[index].time == stamp.time {
             return UInt32(index)
+        }
+        if list == nil {
+            guard let first else {
+                first = stamp
+                return UInt32(sites.count)
+            }
+            if first == stamp { return UInt32(sites.count) }
         }
         if older.count <= Self.searched {
             for index in older.indices where older[index] == stamp {
@@ -48,13 +76,17 @@ struct StampTable {
             }
             if let reference = references[stamp] { return reference }
         }
-        list.stamps.append(stamp)
-        return UInt32(sites.count + list.stamps.count - 1)
+        makeList().stamps.append(stamp)
+        return UInt32(sites.count + olderCount - 1)
     }
 
     /// Removes the older stamps from index `count` on.
     mutating func truncate(olderCount count: Int) {
-        guard older.count > count else { return }
+        guard olderCount > count else { return }
+        guard let list else {
+            first = nil
+            return
+        }
         // The index contains only the first stamps, up to the last search.
         if references.count > count {
             for stamp in older[count..<references.count] { references[stamp] = nil }

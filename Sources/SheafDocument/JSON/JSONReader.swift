@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// A strict parser of JSON (RFC 8259).
 ///
 /// A number without fraction and exponent is an integer if it fits in 64 bits, and a float

@@ -26,6 +26,8 @@ package enum SortKey {
     /// The escaped byte is incremented. So no key is a prefix of another, and inversion reverses
     /// the order.
     static let escape: UInt8 = 0x01
+    /// Maximum length of a key that is made on the stack.
+    private static let longestPlainKey = 1_024
     /// Magnitude from which floats have gaps; integers in a gap have a remainder.
     static let firstGap = 0x1p53
 
@@ -62,13 +64,14 @@ package enum SortKey {
     /// Returns the key of a text in one copy; nil if bytes must be escaped.
     private static func identity(ofPlain text: String, behind prefix: [UInt8]) -> [UInt8]? {
         let length = prefix.count + text.utf8.count + 2
-        let key = [UInt8](unsafeUninitializedCapacity: length) { key, count in
-            let key = UnsafeMutableRawBufferPointer(key)
+        guard length <= longestPlainKey else { return nil }
+        // An array that is initialized in place is allocated by unspecialized code.
+        return withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { key in
             prefix.withUnsafeBytes { key.copyMemory(from: $0) }
             let rest = UnsafeMutableRawBufferPointer(rebasing: key[prefix.count...])
-            count = write(identityOf: text, to: rest).map { prefix.count + $0 } ?? 0
+            guard write(identityOf: text, to: rest) != nil else { return nil }
+            return Array(key)
         }
-        return key.isEmpty ? nil : key
     }
 
     /// Writes the key of a text without a trailer; returns its length.
@@ -124,6 +127,14 @@ package struct SortKeyWriter {
         components.append(contentsOf: prefix)
     }
 
+    /// Makes the writer equal to a new one, but keeps the memory.
+    package mutating func restart(behind prefix: [UInt8]) {
+        components.removeAll(keepingCapacity: true)
+        components.append(contentsOf: prefix)
+        numberCount = 0
+        if !forms.isEmpty { forms = [] }
+    }
+
     /// Appends a value; nil for a missing one.
     package mutating func append(_ value: Value?, descending: Bool = false) {
         let start = components.count
@@ -132,7 +143,29 @@ package struct SortKeyWriter {
         } else {
             components.append(SortKey.Tag.missing.rawValue)
         }
-        guard descending else { return }
+        if descending { invert(from: start) }
+    }
+
+    /// Appends a text or an integer without decoding the text; returns false for other entries.
+    mutating func append(
+        plain entry: EncodedEntry, descending: Bool
+    ) throws(Malformed) -> Bool {
+        let start = components.count
+        if entry.rawTag & ~Tag.referenceBit == Tag.string.rawValue {
+            let text = try entry.payloadBytes()
+            guard isUTF8(text) else { throw .notText(at: entry.start) }
+            components.append(SortKey.Tag.string.rawValue)
+            write(text: text)
+        } else if case .integer(let integer)? = try entry.number() {
+            write(integer)
+        } else {
+            return false
+        }
+        if descending { invert(from: start) }
+        return true
+    }
+
+    private mutating func invert(from start: Int) {
         for index in start..<components.count { components[index] = ~components[index] }
     }
 

@@ -2,8 +2,9 @@
 extension Object {
     /// Whether the object has only an attachment id, a length, and optional metadata.
     package var isAttachmentToken: Bool {
-        guard 2...3 ~= count, case .string(let id)? = self["id"], id.isAttachmentID,
-            case .integer(let length)? = self["len"], 0...AttachmentShape.maximumLength ~= length
+        guard 2...3 ~= count, hasFirstName("id"), case .string(let id)? = self["id"],
+            id.isAttachmentID, case .integer(let length)? = self["len"],
+            0...AttachmentShape.maximumLength ~= length
         else { return false }
         guard count == 3 else { return true }
         guard case .object(let metadata)? = self["metadata"] else { return false }

@@ -82,8 +82,15 @@ public struct Object: Sendable {
         try fields.withUnsafeBufferPointer(body)
     }
 
+    /// Whether a name is the first one in order.
+    func hasFirstName(_ name: String) -> Bool {
+        withFields { !$0.isEmpty && UTF8Order.compare($0[0].name, name) == 0 }
+    }
+
     /// Returns the index of a field; nil if there is none.
     func index(of name: String) -> Int? {
+        // The `_id` of a document is often the first name.
+        if hasFirstName(name) { return 0 }
         let index = position(of: name)
         guard index < fields.count, UTF8Order.compare(fields[index].name, name) == 0 else {
             return nil

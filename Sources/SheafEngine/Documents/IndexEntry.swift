@@ -38,30 +38,33 @@ package struct IndexEntry: Sendable {
         for (value, field) in zip(values, definition.fields) {
             writer.append(value, descending: field.isDescending)
         }
-        return id.span.withUnsafeBytes { key(of: definition, writer, id: $0) }
+        id.span.withUnsafeBytes { complete(&writer, of: definition, id: $0) }
+        return writer.components
     }
 
-    /// Returns the index key of a document; `id` is its encoded id.
+    /// Completes the index key of a document; `id` is its encoded id.
     ///
     /// `writer` has the prefix of complete entries, and the values of the fields.
-    package static func key(
-        of definition: IndexDefinition, _ writer: consuming SortKeyWriter,
-        id: UnsafeRawBufferPointer
-    ) -> [UInt8] {
+    static func complete(
+        _ writer: inout SortKeyWriter, of definition: IndexDefinition, id: UnsafeRawBufferPointer
+    ) {
         // The id adds nothing to the trailer, because all its numbers are integers.
         let trailer = writer.trailer
         if writer.components.count + id.count + trailer.count <= Limits.maximumIndexEntryLength {
             writer.append(raw: id)
-            trailer.span.withUnsafeBytes { writer.append(raw: $0) }
-            return writer.components
+            if !trailer.isEmpty { trailer.span.withUnsafeBytes { writer.append(raw: $0) } }
+            return
         }
         let components = writer.components.dropFirst(headerLength)
         if components.count >= truncatedLength,
             headerLength + truncatedLength + id.count <= Limits.maximumIndexEntryLength
         {
-            return prefix(of: definition, .truncated) + components.prefix(truncatedLength) + id
+            let kept = components.prefix(truncatedLength)
+            writer.restart(behind: prefix(of: definition, .truncated) + kept)
+        } else {
+            writer.restart(behind: prefix(of: definition, .idOnly))
         }
-        return prefix(of: definition, .idOnly) + id
+        writer.append(raw: id)
     }
 
     /// Decodes an index key; an `IndexEntryReader` is faster for many keys.

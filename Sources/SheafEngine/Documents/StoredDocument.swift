@@ -31,12 +31,13 @@ package struct StoredDocument: Sendable {
     }
 
     /// Reads a document that consists of a single operation.
-    package init(_ put: LoggedOperation, in snapshot: LogSnapshot) throws(Malformed) {
-        guard let state = try DocumentPayload(put.operation.payload).state else {
-            throw .invalid("a delta without a state", at: 0)
-        }
+    package init(_ put: Operation, in snapshot: LogSnapshot) throws(Malformed) {
+        let payload = put.payload
+        var state = try DocumentPayload.plainState(payload)
+        if state == nil { state = try DocumentPayload(payload).state }
+        guard let state else { throw .invalid("a delta without a state", at: 0) }
         source = .log(LoggedBytes(bytes: state.bytes, snapshot: snapshot))
-        stateLength = put.operation.payload.count
+        stateLength = payload.count
         (deltaLength, deltaCount) = (0, 0)
     }
 

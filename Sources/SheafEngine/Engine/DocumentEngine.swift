@@ -12,6 +12,8 @@ package final class DocumentEngine: Sendable {
     package let state: Mutex<WriterState>
     /// The catalog for readers, separate from `state` so that readers never wait for a writer.
     private let catalog: Mutex<Catalog>
+    /// The memory of all transactions, of which one runs at a time.
+    private let encodingMemory = EncodingMemory()
     /// The change feed of observers.
     private let feed = CommitFeed()
     /// The change feed of peers.
@@ -258,7 +260,7 @@ package final class DocumentEngine: Sendable {
         if !state.isClockEarlierThanLog { state.clock.advance(toMilliseconds: store.appendedAt) }
         var transaction = DocumentTransaction(
             snapshot, state.catalog, state.clock,
-            now: store.options.clock.wallMilliseconds(), state.pending.drain(),
+            now: store.options.clock.wallMilliseconds(), state.pending.drain(), in: encodingMemory,
             maximumChangedLength: store.options.transactionLength)
         transaction.ownWrites = state.ownWrites
         transaction.formerSites = state.formerSites.sites

@@ -43,7 +43,7 @@ extension DocumentTransaction {
     }
 
     /// Whether a document received in this transaction exists.
-    package func exists(_ key: DocumentKey) throws(EngineError) -> Bool {
+    package mutating func exists(_ key: DocumentKey) throws(EngineError) -> Bool {
         guard let position = positions[key] else { return false }
         return try working[position].exists()
     }

@@ -3,16 +3,16 @@ import SheafDocument
 /// The state of a transaction before the current statement.
 struct Savepoint: Sendable {
     /// Number of open documents.
-    private(set) var count = 0
+    fileprivate(set) var count = 0
     /// Number of changed documents.
-    private(set) var changedCount = 0
+    fileprivate(set) var changedCount = 0
     /// Total length of the changed documents.
-    private(set) var changedLength = 0
+    fileprivate(set) var changedLength = 0
     /// Earlier states of the open documents that the statement changes, by position.
-    private(set) var savedDocuments: [Int: WorkingDocument] = [:]
+    fileprivate(set) var savedDocuments: [Int: WorkingDocument] = [:]
 
     /// Catalog, clock and stamp before the statement; nil before the first statement.
-    private(set) var writer: Writer?
+    fileprivate(set) var writer: Writer?
 
     package struct Writer: Sendable {
         package let catalog: Catalog
@@ -21,15 +21,6 @@ struct Savepoint: Sendable {
         let hasChangedSite: Bool
         /// The collections with changes, on which query plans depend.
         let pendingCollections: Set<UInt16>
-    }
-
-    package init(
-        count: Int = 0, changedCount: Int = 0, changedLength: Int = 0, _ writer: Writer? = nil
-    ) {
-        self.count = count
-        self.changedCount = changedCount
-        self.changedLength = changedLength
-        self.writer = writer
     }
 
     /// Whether a document must be saved before it is changed.
@@ -46,12 +37,14 @@ struct Savepoint: Sendable {
 extension DocumentTransaction {
     /// Begins a statement, which can be rolled back until the next one begins.
     package mutating func beginStatement() {
-        savepoint = Savepoint(
-            count: working.count, changedCount: replaced.count, changedLength: changedLength,
-            Savepoint.Writer(
-                catalog: catalog, clock: clock, stamp: stamp,
-                hasChangedSite: hasChangedSite,
-                pendingCollections: pending.collections))
+        // The fields are set one by one, because statements are many and short.
+        savepoint.count = working.count
+        savepoint.changedCount = replaced.count
+        savepoint.changedLength = changedLength
+        if !savepoint.savedDocuments.isEmpty { savepoint.savedDocuments = [:] }
+        savepoint.writer = Savepoint.Writer(
+            catalog: catalog, clock: clock, stamp: stamp, hasChangedSite: hasChangedSite,
+            pendingCollections: pending.collections)
     }
 
     /// Rolls back the current statement.

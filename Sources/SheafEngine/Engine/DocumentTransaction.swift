@@ -79,11 +79,14 @@ package struct DocumentTransaction: Sendable {
     package var savesShards = false
     /// The field names that documents of the commit spell out.
     var spellings: [[UInt8]] = []
+    /// The memory in which inserted documents are encoded.
+    let encodingMemory: EncodingMemory
 
     package init(
         _ snapshot: LogSnapshot, _ catalog: Catalog, _ clock: HybridClock, now: UInt64,
-        _ pending: PendingDocuments, maximumChangedLength: Int = .max
+        _ pending: PendingDocuments, in memory: EncodingMemory, maximumChangedLength: Int = .max
     ) {
+        encodingMemory = memory
         self.maximumChangedLength = maximumChangedLength
         self.snapshot = snapshot
         self.catalog = catalog
@@ -203,52 +206,6 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    // MARK: Changes
-
-    private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
-        let stamp = try nextStamp(for: position)
-        let delta = try onDocument { () throws(DocumentError) in
-            try working[position].delta(
-                edits, at: stamp, catalog.names, keepsCounters: keepsCounters)
-        }
-        guard let delta else { return false }
-        try recordLocalTokens(delta.bytes, at: position)
-        try working[position].apply(delta, catalog.names)
-        return true
-    }
-
-    private mutating func insert(
-        _ object: Object, _ conflict: DocumentChange.Conflict, _ change: DocumentChange,
-        at position: Int
-    ) throws(EngineError) -> Bool {
-        guard let state = working[position].state else {
-            let stamp = try nextStamp(for: position)
-            let state = try onDocument { () throws(DocumentError) in
-                try Insertion.document(
-                    object, without: IndexKeyBuilder.idName, at: stamp, catalog.names)
-            }
-            try recordLocalTokens(state.bytes, at: position)
-            try working[position].apply(state, catalog.names)
-            return true
-        }
-        var object = object
-        object[IndexKeyBuilder.idName] = nil
-        let merging = Edit.set(path: [], to: .object(object))
-        guard try working[position].exists() else { return try edit(position, [merging]) }
-        switch conflict {
-        case .fail: throw .exists(collection: change.collection, id: change.id)
-        case .doNothing: return false
-        case .merge: return try edit(position, [merging])
-        case .mergeDifferences:
-            let edits = try onDocument { () throws(DocumentError) in
-                try state.span.withUnsafeBytes { bytes throws(DocumentError) in
-                    try Insertion.differences(between: bytes, and: object, catalog.names)
-                }
-            }
-            return try edits.isEmpty ? false : edit(position, edits)
-        }
-    }
-
     // MARK: Documents
 
     private mutating func key(of change: DocumentChange) throws(EngineError) -> DocumentKey? {
@@ -281,17 +238,18 @@ package struct DocumentTransaction: Sendable {
         if let newer = pending[key] {
             document = newer.document
         } else {
-            document = try DocumentSnapshot(snapshot, catalog).document(key.bytes)
+            document = try storedDocument(key)
         }
-        working.append(try WorkingDocument(key, document))
+        working.append(try WorkingDocument.open(key, document))
         positions[key] = working.count - 1
         return working.count - 1
     }
 
     /// Returns the stamp for the next write; two writes to one document never share a stamp.
-    private mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
-        if working[position].evictedTime(of: clock.site) > .initial { changeSite() }
-        if let stamp, !working[position].isChanged {
+    mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
+        let (isChanged, evicted) = working[position].stampState(of: clock.site)
+        if evicted > .initial { changeSite() }
+        if let stamp, !isChanged {
             usedStamp = stamp
             return stamp
         }
@@ -323,16 +281,21 @@ package struct DocumentTransaction: Sendable {
         }
         batch.keepsIndexProgress = true
         var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
+        var (before, after) = (IndexKeys(), IndexKeys())
         var hasher = tracksVersions ? VersionHasher(catalog) : nil
         stored.reserveCapacity(working.count)
         // Documents are accessed by index: a copy of each would retain a dozen references.
         for position in working.indices where working[position].isChanged {
             let key = working[position].key
-            let before = try entries.keys(of: working[position].original, key.bytes)
+            before.removeAll()
+            after.removeAll()
+            try entries.append(keysOf: working[position].original, key.bytes, to: &before)
             let written = try working[position].write(into: &batch)
             try hasher?.weigh(written, key.bytes, in: &batch)
-            let after = try entries.keys(of: written, key.bytes)
-            try Self.replaceEntries(before, with: after, in: &batch)
+            try entries.append(keysOf: written, key.bytes, to: &after)
+            do throws(StorageError) { try before.replace(with: after, in: &batch) } catch {
+                throw .storage(error)
+            }
             stored.append((key, written))
             try updateUnproven(at: position, written)
             try recordSpellings(at: position)
@@ -342,19 +305,6 @@ package struct DocumentTransaction: Sendable {
         try writeStoredShards(into: &batch)
         try unproven.write(into: &batch)
         return batch
-    }
-
-    /// Replaces the index entries of a document with entries that point to its newest operation.
-    private static func replaceEntries(
-        _ before: [[UInt8]], with after: [[UInt8]], in batch: inout WriteBatch
-    ) throws(EngineError) {
-        try onStorage { () throws(StorageError) in
-            for (index, entry) in before.enumerated()
-            where !after.indices.contains(index) || after[index] != entry {
-                try batch.indexChanges.removeEntries(entry)
-            }
-            for entry in after { try batch.addIndexEntries(entry) }
-        }
     }
 
     private mutating func recordSpellings(at position: Int) throws(EngineError) {

@@ -128,6 +128,8 @@ extension DocumentTransaction {
     ) throws(EngineError) {
         guard !fresh.isEmpty else { return }
         batch.reserve(batch.byteCount + fresh.length + fresh.count * 64)
+        let none = IndexKeys()
+        var made = IndexKeys()
         for index in 0..<fresh.count {
             let key = fresh.keys[index].bytes
             let state = fresh.states[index]
@@ -141,13 +143,11 @@ extension DocumentTransaction {
             try state.span.withUnsafeBytes { (state) throws(EngineError) in
                 if let hash = try hasher?.hash(ofState: state, key) { batch.weigh(hash) }
             }
-            let made = try state.span.withUnsafeBytes { (state) throws(EngineError) in
-                try entries.keys(ofState: state, key)
+            made.removeAll()
+            try state.span.withUnsafeBytes { (state) throws(EngineError) in
+                try entries.append(keysOfState: state, key, to: &made)
             }
-            guard !made.isEmpty else { continue }
-            try onStorage { () throws(StorageError) in
-                for entry in made { try batch.addIndexEntries(entry) }
-            }
+            try onStorage { () throws(StorageError) in try none.replace(with: made, in: &batch) }
         }
     }
 }

@@ -20,6 +20,8 @@ package struct PendingDocuments: Sendable {
     private var fresh: [(documents: FreshDocuments, commit: CommitID)] = []
     /// Numbers of the collections with pending documents; may include some without.
     package private(set) var collections: Set<UInt16> = []
+    /// The collection of the last recorded document, if it is among `collections`.
+    private var lastCollection: UInt16?
     /// Number of entries beyond which durable ones are swept.
     private var sweepThreshold = Self.initialSweepThreshold
     private static let initialSweepThreshold = 1_024
@@ -66,9 +68,10 @@ package struct PendingDocuments: Sendable {
     mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)
         guard let old = entries.updateValue(entry, forKey: key) else {
-            if let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
-            {
+            let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
+            if let number, number != lastCollection {
                 collections.insert(number)
+                lastCollection = number
             }
             return nil
         }
@@ -78,6 +81,7 @@ package struct PendingDocuments: Sendable {
     /// Restores the set of collections with pending documents.
     mutating func restore(collections: Set<UInt16>) {
         self.collections = collections
+        lastCollection = nil
     }
 
     /// Restores the entry of a document that the current transaction changed.
@@ -127,6 +131,7 @@ package struct PendingDocuments: Sendable {
             // A large capacity is released: the next transaction may be small.
             entries.removeAll(keepingCapacity: entries.count <= Self.initialSweepThreshold)
             collections.removeAll(keepingCapacity: true)
+            lastCollection = nil
             sweepThreshold = Self.initialSweepThreshold
         } else if entries.count > sweepThreshold {
             entries = entries.filter { $0.value.commit > commit }

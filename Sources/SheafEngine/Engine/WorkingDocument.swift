@@ -10,8 +10,11 @@ package struct WorkingDocument: Sendable {
     private let base: VersionVector?
     /// The current state; nil if there is neither a document nor a tombstone.
     package private(set) var state: [UInt8]?
-    /// The changes: a delta, or a state if everything was changed.
+    /// The changes: a delta, or a state if everything was changed; nil if there are none, or if
+    /// they are `plainEdits`.
     private(set) var accumulatedChange: [UInt8]?
+    /// The only change so far, if its delta has not been needed yet.
+    private var plainEdits: PlainEdits?
     private(set) var isEvicted = false
     /// The remnant that an eviction leaves: the time of the last write of this store.
     private var remnant: [UInt8]?
@@ -31,26 +34,44 @@ package struct WorkingDocument: Sendable {
     /// Maximum number of deltas on top of a state.
     private static let maximumDeltas = 64
 
-    package init(_ key: DocumentKey, _ document: StoredDocument?) throws(EngineError) {
-        self.key = key
-        original = document
-        if let document, document.isRemnant {
-            (state, base) = (nil, nil)
-            evictedVector = try onDocument(key.bytes) { () throws(Malformed) in
-                try document.read { bytes throws(Malformed) in
-                    try EncodedDocument(bytes).vector()
-                }
+    /// Edits at one stamp.
+    private struct PlainEdits: Sendable {
+        let edits: [Edit]
+        let stamp: Stamp
+    }
+
+    /// Opens a stored document; nil if there is none.
+    package static func open(
+        _ key: DocumentKey, _ document: StoredDocument?
+    ) throws(EngineError) -> WorkingDocument {
+        guard let document else { return WorkingDocument(key, nil, nil, isRemnant: false) }
+        let (vector, isRemnant): (VersionVector, Bool)
+        do throws(Malformed) {
+            (vector, isRemnant) = try document.read { bytes throws(Malformed) in
+                let document = try EncodedDocument(bytes)
+                return (try document.vector(), document.isRemnant)
             }
-            return
+        } catch {
+            throw .damaged(key: key.bytes, error)
         }
-        state = document?.bytes
-        base = try onDocument(key.bytes) { () throws(Malformed) in
-            try document?.read { bytes throws(Malformed) in try EncodedDocument(bytes).vector() }
-        }
+        return WorkingDocument(key, document, vector, isRemnant: isRemnant)
+    }
+
+    private init(
+        _ key: DocumentKey, _ document: StoredDocument?, _ vector: VersionVector?,
+        isRemnant: Bool
+    ) {
+        self.key = key
+        state = isRemnant ? nil : document?.bytes
+        base = isRemnant ? nil : vector
+        evictedVector = isRemnant ? vector : nil
+        original = document
     }
 
     /// Length of the document if it was changed, otherwise 0.
-    package var changedLength: Int { accumulatedChange == nil ? 0 : state?.count ?? 0 }
+    package var changedLength: Int { hasChange ? state?.count ?? 0 : 0 }
+
+    private var hasChange: Bool { accumulatedChange != nil || plainEdits != nil }
 
     /// Whether the changes spell out a name without a number; otherwise the state has no new name.
     func spellsNames() throws(EngineError) -> Bool {
@@ -76,9 +97,12 @@ package struct WorkingDocument: Sendable {
         tokens = change
     }
 
-    package var isChanged: Bool { accumulatedChange != nil || isEvicted && original != nil }
+    package var isChanged: Bool { hasChange || isEvicted && original != nil }
 
-    package func exists() throws(EngineError) -> Bool {
+    // Some calls are mutations, although they change nothing, because those run in place: for other
+    // calls an element of an array is copied, with all its references.
+
+    package mutating func exists() throws(EngineError) -> Bool {
         guard let state else { return false }
         return try onDocument(key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -98,8 +122,37 @@ package struct WorkingDocument: Sendable {
         }
     }
 
+    /// Makes the first change of a short document, if the edits replace or add plain values.
+    ///
+    /// Returns false if a delta must be joined.
+    mutating func applyPlainly(
+        _ edits: [Edit], at stamp: Stamp, _ names: NameTable, in memory: EncodingMemory
+    ) throws(DocumentError) -> Bool {
+        guard let state, base != nil, !hasChange, !isEvicted, state.count <= Self.smallLength,
+            let next = try state.span.withUnsafeBytes({ bytes throws(DocumentError) in
+                try memory.state(after: edits, in: bytes, at: stamp, names)
+            }), next.count <= Self.smallLength
+        else { return false }
+        (self.state, hasBase, isDerivable) = (next, true, true)
+        plainEdits = PlainEdits(edits: edits, stamp: stamp)
+        return true
+    }
+
+    /// Makes the delta of `plainEdits`, with which later changes are joined.
+    private mutating func makeDelta(_ names: NameTable) throws(EngineError) {
+        guard let plain = plainEdits, let original else { return }
+        let delta = try onDocument { () throws(DocumentError) in
+            try original.read { bytes throws(DocumentError) in
+                try DocumentEditor.delta(of: plain.edits, in: bytes, at: plain.stamp, names)
+            }
+        }
+        accumulatedChange = delta?.bytes
+        plainEdits = nil
+    }
+
     /// Joins a change into the document.
     package mutating func apply(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
+        try makeDelta(names)
         let isFirst = accumulatedChange == nil
         maySpellNames = maySpellNames || change.spellsNames
         guard let older = state else {
@@ -121,6 +174,7 @@ package struct WorkingDocument: Sendable {
             try Insertion.deletion(of: bytes, at: stamp, base: base)
         }
         guard let deletion else { return false }
+        plainEdits = nil
         (state, accumulatedChange, hasBase, isDerivable) = (deletion, deletion, base != nil, false)
         return true
     }
@@ -139,6 +193,7 @@ package struct WorkingDocument: Sendable {
     package mutating func applyIfNew(
         _ change: ChangedBytes, isPartial: Bool, _ names: NameTable
     ) throws(EngineError) -> Bool {
+        try makeDelta(names)
         let other = change.bytes
         guard let state else {
             guard !isPartial else { throw .gap(collection: "", id: .null) }
@@ -176,6 +231,11 @@ package struct WorkingDocument: Sendable {
         return try joined(left, left, names) == joined(right, right, names)
     }
 
+    /// Returns whether the document is changed, and the result of `evictedTime`.
+    mutating func stampState(of site: Site) -> (isChanged: Bool, evicted: HybridTime) {
+        (isChanged, evictedTime(of: site))
+    }
+
     /// Returns the time of a site's last write if it was evicted and has not returned.
     func evictedTime(of site: Site) -> HybridTime {
         state == nil ? evictedVector?.time(of: site) ?? .initial : .initial
@@ -211,7 +271,7 @@ package struct WorkingDocument: Sendable {
         }
         guard state != nil else { return false }
         (state, hasBase) = (nil, false)
-        accumulatedChange = nil
+        (accumulatedChange, plainEdits) = (nil, nil)
         isEvicted = true
         return true
     }
@@ -229,17 +289,18 @@ package struct WorkingDocument: Sendable {
     }
 
     /// Adds the operation to a batch; returns the document as the log has it afterwards.
-    package func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
+    package mutating func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument?
+    {
         // A document on top of a remnant starts a new chain.
         if original != nil, isEvicted || base == nil {
             try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
         }
-        guard let state, let accumulatedChange else {
+        guard let state, hasChange else {
             guard isEvicted, let remnant else { return nil }
-            return try put(DocumentPayload.encode(state: remnant), remnant, into: &batch)
+            return try put(DocumentPayload.stateKind, remnant, into: &batch)
         }
-        guard let original, let base, !isEvicted else {
-            return try put(DocumentPayload.encode(state: state), state, into: &batch)
+        guard let original, let base, !isEvicted, let accumulatedChange else {
+            return try put(DocumentPayload.stateKind, state, into: &batch)
         }
         let (isPartial, isDerivable) = try onDocument(key.bytes) { () throws(Malformed) in
             try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -265,13 +326,12 @@ package struct WorkingDocument: Sendable {
                 name: "maximumDocumentLength", value: based.count,
                 limit: EncodedDocument.maximumLength)
         }
-        let payload =
-            !isPartial
-            ? DocumentPayload.encode(complete: based)
-            : isDerivable
-                ? DocumentPayload.encode(state: based)
-                : DocumentPayload.encode(state: based, delta: accumulatedChange)
-        return try put(payload, based, into: &batch)
+        if !isPartial { return try put(DocumentPayload.completeKind, based, into: &batch) }
+        if isDerivable { return try put(DocumentPayload.stateKind, based, into: &batch) }
+        let payload = DocumentPayload.encode(state: based, delta: accumulatedChange)
+        try onStorage { () throws(StorageError) in try batch.put(key.bytes, payload) }
+        return StoredDocument(
+            based, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
     }
 
     /// Whether the document exceeds the maximum length once its base is added.
@@ -291,10 +351,14 @@ package struct WorkingDocument: Sendable {
         }
     }
 
+    /// Puts a payload of one kind that has only a state.
     private func put(
-        _ payload: [UInt8], _ state: [UInt8], into batch: inout WriteBatch
+        _ kind: UInt8, _ state: [UInt8], into batch: inout WriteBatch
     ) throws(EngineError) -> StoredDocument {
-        try onStorage { () throws(StorageError) in try batch.put(key.bytes, payload) }
-        return StoredDocument(state, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
+        do throws(StorageError) { try batch.put(key.bytes, kind, state) } catch {
+            throw .storage(error)
+        }
+        return StoredDocument(
+            state, stateLength: state.count + 1, deltaLength: 0, deltaCount: 0)
     }
 }

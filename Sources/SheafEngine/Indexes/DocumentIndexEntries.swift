@@ -12,6 +12,10 @@ struct DocumentIndexEntries {
     private let stop: EvaluationStop?
     /// The key builders of each collection, created with its first document.
     private var builders: [UInt16: [IndexKeyBuilder]] = [:]
+    /// The collection of the last document, and its key builders.
+    private var last: (collection: UInt16, builders: [IndexKeyBuilder])?
+    /// The memory in which keys are made.
+    private var writer = SortKeyWriter()
 
     package init(
         _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, includesTombstones: Bool = true,
@@ -30,9 +34,17 @@ struct DocumentIndexEntries {
     package mutating func keys(
         of document: StoredDocument?, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
-        guard let document else { return [] }
-        return try document.read { (bytes) throws(EngineError) in
-            try keys(ofState: bytes, key)
+        var keys = IndexKeys()
+        try append(keysOf: document, key, to: &keys)
+        return keys.arrays
+    }
+
+    /// Appends the index entry keys of a document or tombstone to `keys`, index by index.
+    mutating func append(
+        keysOf document: borrowing StoredDocument?, _ key: [UInt8], to keys: inout IndexKeys
+    ) throws(EngineError) {
+        try document?.read { (bytes) throws(EngineError) in
+            try append(keysOfState: bytes, key, to: &keys)
         }
     }
 
@@ -52,28 +64,26 @@ struct DocumentIndexEntries {
         return entry.withUnsafeBytes { snapshot.log.tree.find($0) != nil } ? [entry] : []
     }
 
-    /// Returns the index entry keys of an encoded document or tombstone.
-    package mutating func keys(
-        ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
-    ) throws(EngineError) -> [[UInt8]] {
+    /// Appends the index entry keys of an encoded document or tombstone to `keys`.
+    mutating func append(
+        keysOfState bytes: UnsafeRawBufferPointer, _ key: [UInt8], to keys: inout IndexKeys
+    ) throws(EngineError) {
         let makers = builders(ofDocument: key)
-        guard includesTombstones || !makers.isEmpty else { return [] }
-        let (names, indexesTombstones) = (names, includesTombstones)
-        return try onDocument(key) { () throws(Malformed) in
+        guard includesTombstones || !makers.isEmpty else { return }
+        do throws(Malformed) {
             let document = try EncodedDocument(bytes)
             guard try document.exists() else {
-                return indexesTombstones ? [TombstoneEntry.key(ofDocument: key)] : []
+                if includesTombstones { keys.append(TombstoneEntry.key(ofDocument: key)) }
+                return
             }
-            guard !makers.isEmpty else { return [] }
-            return try key.span.withUnsafeBytes { key throws(Malformed) in
+            try key.span.withUnsafeBytes { key throws(Malformed) in
                 let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
-                var keys: [[UInt8]] = []
-                keys.reserveCapacity(makers.count)
                 for maker in makers {
-                    keys.append(try maker.key(of: document, id: id, names))
+                    try maker.appendKey(of: document, id: id, names, with: &writer, to: &keys)
                 }
-                return keys
             }
+        } catch {
+            throw .damaged(key: key, error)
         }
     }
 
@@ -81,10 +91,12 @@ struct DocumentIndexEntries {
         guard !indexes.isEmpty,
             let collection = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
         else { return [] }
-        if let known = builders[collection] { return known }
-        let made = (indexes[collection] ?? []).map { IndexKeyBuilder($0, names) }
-        builders[collection] = made
-        return made
+        if let last, last.collection == collection { return last.builders }
+        let found =
+            builders[collection] ?? (indexes[collection] ?? []).map { IndexKeyBuilder($0, names) }
+        builders[collection] = found
+        last = (collection, found)
+        return found
     }
 
     /// Adds the index entries of all documents of a snapshot.

@@ -62,7 +62,7 @@ extension DocumentSnapshot {
         if !pointer.isDelta {
             let found = try onStorage { () throws(StorageError) in try log.operation(at: pointer) }
             do throws(Malformed) {
-                return (found.operation.key, try StoredDocument(found, in: log))
+                return (found.operation.key, try StoredDocument(found.operation, in: log))
             } catch {
                 throw damaged(Array(found.operation.key), error, at: pointer.position)
             }

@@ -17,6 +17,7 @@ final class IndexKeyBuilder: Sendable {
     private let sources: [Source]
     /// The bytes before the values of a complete entry.
     private let prefix: [UInt8]
+    private let isDescending: [Bool]
 
     /// The name that refers to the id in paths.
     static let idName = "_id"
@@ -24,6 +25,7 @@ final class IndexKeyBuilder: Sendable {
     package init(_ definition: IndexDefinition, _ names: NameTable) {
         self.definition = definition
         prefix = IndexEntry.prefix(of: definition, .complete)
+        isDescending = definition.isDescending
         sources = definition.fields.map { field in
             field.path.first.map { $0.utf8.elementsEqual(Self.idName.utf8) } == true
                 ? .id(Array(field.path.dropFirst()))
@@ -31,20 +33,27 @@ final class IndexKeyBuilder: Sendable {
         }
     }
 
-    /// Returns the index key of a document; `id` is its encoded id.
-    package func key(
-        of document: EncodedDocument, id: UnsafeRawBufferPointer, _ names: NameTable
-    ) throws(Malformed) -> [UInt8] {
-        var writer = SortKeyWriter(behind: prefix)
+    /// Appends the index key of a document to `keys`; `id` is its encoded id.
+    ///
+    /// The key is made in the memory of `writer`.
+    func appendKey(
+        of document: EncodedDocument, id: UnsafeRawBufferPointer, _ names: NameTable,
+        with writer: inout SortKeyWriter, to keys: inout IndexKeys
+    ) throws(Malformed) {
+        writer.restart(behind: prefix)
         for index in sources.indices {
-            let value =
-                switch sources[index] {
-                case .fields(let path): try document.value(at: path, names)
-                case .id(let path): try DocumentID.id(of: id).value(at: path)
-                }
-            writer.append(value, descending: definition.fields[index].isDescending)
+            let isDescending = isDescending[index]
+            switch sources[index] {
+            case .fields(let path):
+                try writer.append(
+                    valueAt: path, of: document, descending: isDescending, names)
+            case .id(let path):
+                writer.append(
+                    try DocumentID.id(of: id).value(at: path), descending: isDescending)
+            }
         }
-        return IndexEntry.key(of: definition, writer, id: id)
+        IndexEntry.complete(&writer, of: definition, id: id)
+        keys.append(writer.components)
     }
 }
 

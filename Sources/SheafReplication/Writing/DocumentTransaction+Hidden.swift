@@ -129,7 +129,7 @@ extension DocumentTransaction {
         let before = rule.shadows.documents[document.address].map {
             StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
         }
-        working[position] = try WorkingDocument(key, before)
+        working[position] = try WorkingDocument.open(key, before)
         defer { (working[position], self.tokens) = (hidden, tokens) }
         let reception = try receive(
             document, key, rule.writable, at: position, seen, isHidden: true)

@@ -56,6 +56,11 @@ package struct IndexChanges: Sendable {
         removed.append(try add(key))
     }
 
+    /// Removes an index entry if it exists.
+    package mutating func removeEntries(_ key: UnsafeRawBufferPointer) throws(StorageError) {
+        removed.append(try add(key))
+    }
+
     /// Removes all index entries in `range`.
     package mutating func removeEntries(in range: KeyRange) {
         removedRanges.append(range.intersection(Self.all))
@@ -71,7 +76,7 @@ package struct IndexChanges: Sendable {
 
     /// Adds an index entry for the operation at `offset` of the batch.
     mutating func addEntry(
-        _ key: [UInt8], toOperationAt offset: Int, weight: UInt64?
+        _ key: UnsafeRawBufferPointer, toOperationAt offset: Int, weight: UInt64?
     ) throws(StorageError) {
         toOperations.append(
             OperationEntry(key: try add(key), operation: offset, weight: weight))
@@ -84,6 +89,10 @@ package struct IndexChanges: Sendable {
     }
 
     private mutating func add(_ key: [UInt8]) throws(StorageError) -> Range<Int> {
+        try key.span.withUnsafeBytes { key throws(StorageError) in try add(key) }
+    }
+
+    private mutating func add(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Range<Int> {
         guard key.first == Self.firstByte else {
             throw .invalidKey("an index entry begins with byte 255")
         }

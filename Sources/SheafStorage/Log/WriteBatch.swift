@@ -70,6 +70,17 @@ package struct WriteBatch: Sendable {
         }
     }
 
+    /// Sets the payload of `key` to the byte `first` followed by `rest`.
+    package mutating func put(
+        _ key: [UInt8], _ first: UInt8, _ rest: [UInt8]
+    ) throws(StorageError) {
+        try key.span.withUnsafeBytes { key throws(StorageError) in
+            try rest.span.withUnsafeBytes { rest throws(StorageError) in
+                try put(key, first, rest)
+            }
+        }
+    }
+
     /// Appends a payload to those that `key` has since its last put.
     package mutating func extend(_ key: [UInt8], _ payload: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in
@@ -92,6 +103,11 @@ package struct WriteBatch: Sendable {
 
     /// Adds an index entry that refers to the last operation, with the weight of that key.
     package mutating func addIndexEntries(_ key: [UInt8]) throws(StorageError) {
+        try key.span.withUnsafeBytes { key throws(StorageError) in try addIndexEntries(key) }
+    }
+
+    /// Adds an index entry that refers to the last operation, with the weight of that key.
+    package mutating func addIndexEntries(_ key: UnsafeRawBufferPointer) throws(StorageError) {
         precondition(count > 0, "An index entry refers to an operation.")
         let weight = weights.last.flatMap { $0.operation == count - 1 ? $0.weight : nil }
         try indexChanges.addEntry(key, toOperationAt: lastOperation, weight: weight)

@@ -1,3 +1,5 @@
+import SheafBytes
+
 extension LogSnapshot {
     /// Returns the operations that make up `key`, newest first: deltas, then a put.
     ///
@@ -175,7 +177,7 @@ package struct KeyHistory {
             isCompactedAway = true
             return nil
         }
-        guard found.operation.key.elementsEqual(key) else {
+        guard key.span.withUnsafeBytes({ found.operation.key.hasSameBytes(as: $0) }) else {
             throw snapshot.disagreement(at: position, "the chain of a key reaches another key")
         }
         limit = position

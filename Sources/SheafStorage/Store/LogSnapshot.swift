@@ -101,7 +101,7 @@ package final class LogSnapshot: Sendable {
     func check(
         _ operation: Operation, of key: UnsafeRawBufferPointer, at pointer: RecordPointer
     ) throws(StorageError) {
-        guard Self.isAt(operation, pointer), operation.key.elementsEqual(key) else {
+        guard Self.isAt(operation, pointer), operation.key.hasSameBytes(as: key) else {
             throw disagreement(at: pointer.position, "the tree points to another key's operation")
         }
     }
