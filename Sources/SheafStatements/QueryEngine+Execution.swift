@@ -13,6 +13,9 @@ extension QueryEngine {
         _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues(),
         _ sink: CommitSink? = nil
     ) throws(StoreError) -> ResultStorage {
+        if statement.isWriting, let sink, let written = writePoint(statement, arguments, sink) {
+            return written
+        }
         var context = OwnTransaction(sink: sink)
         return try execute(statement, arguments, in: &context, nil)
     }
@@ -44,7 +47,10 @@ extension QueryEngine {
         _ statement: Statement, _ arguments: ArgumentValues,
         in transaction: inout DocumentTransaction, _ commitCell: CommitCell
     ) throws(StoreError) -> ResultStorage {
-        try execute(statement, arguments, in: &transaction, Optional(commitCell))
+        if let written = writePoint(statement, arguments, in: &transaction, commitCell) {
+            return written
+        }
+        return try execute(statement, arguments, in: &transaction, Optional(commitCell))
     }
 
     /// Runs an inserting statement once for each of several arguments, as one statement.
@@ -166,13 +172,17 @@ extension QueryEngine {
         }
     }
 
-    /// Records a point lookup in the request log.
-    func recordLookup(
-        _ statement: Statement, from start: UInt64, rows: Int, _ parameters: SystemParameters
+    /// Records a point lookup or a point write in the request log.
+    func record(
+        _ statement: Statement, from start: UInt64, rows: Int = 0, mutations: Int = 0,
+        _ parameters: SharedParameters
     ) {
         let nanoseconds = requests.record(
-            statement, from: start, rows: rows, keeping: parameters.requestHistorySize)
-        warnIfSlow(of: statement, nanoseconds, rows: rows, parameters)
+            statement, from: start, rows: rows, mutations: mutations,
+            keeping: parameters.values.requestHistorySize)
+        if nanoseconds >= 1_000_000_000 {
+            warnIfSlow(of: statement, nanoseconds, rows: rows, parameters.values)
+        }
     }
 
     private func end(
@@ -189,6 +199,7 @@ extension QueryEngine {
     private func warnIfSlow(
         of statement: Statement, _ nanoseconds: UInt64, rows: Int, _ parameters: SystemParameters
     ) {
+        // The parameter has whole seconds.
         guard let log, parameters.slowRequestSeconds > 0,
             nanoseconds / 1_000_000_000 >= parameters.slowRequestSeconds
         else { return }

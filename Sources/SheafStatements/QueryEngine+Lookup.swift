@@ -35,7 +35,7 @@ extension QueryEngine {
             }
             storage = found
         }
-        recordLookup(statement, from: start, rows: storage.count, parameters.values)
+        record(statement, from: start, rows: storage.count, parameters)
         return storage
     }
 
@@ -143,7 +143,7 @@ extension QueryEngine {
         } catch {
             return nil
         }
-        recordLookup(statement, from: start, rows: item == nil ? 0 : 1, parameters.values)
+        record(statement, from: start, rows: item == nil ? 0 : 1, parameters)
         return ResultStorage(item, of: snapshot, commitCell, storeNumber: number)
     }
 

@@ -68,15 +68,16 @@ package final class RequestLog: Sendable {
         }
     }
 
-    /// Records a point lookup, too short to be shown as running; returns its nanoseconds.
+    /// Records a statement too short to be shown as running; returns its nanoseconds.
     func record(
-        _ statement: Statement, from start: UInt64, rows: Int, keeping count: Int
+        _ statement: Statement, from start: UInt64, rows: Int, mutations: Int, keeping count: Int
     ) -> UInt64 {
         let nanoseconds = clock.monotonicNanoseconds() &- start
         state.withLock { state in
             var request = state.request(statement, from: start, clock)
             request.nanoseconds = nanoseconds
             request.resultCount = rows
+            state.mutations += mutations
             state.finish(request, keeping: count)
         }
         return nanoseconds

@@ -102,6 +102,21 @@ package final class ResultStorage: Sendable {
         self.pendingCollections = pendingCollections
     }
 
+    /// Creates the result of a point write; `id` is nil if nothing was changed.
+    init(
+        changing id: Value?, after snapshot: DocumentSnapshot, _ commit: ResultCommit,
+        storeNumber: UInt64, pendingCollections: Set<UInt16>
+    ) {
+        rows = .many([])
+        columns = nil
+        mutatedIDs = id.map { [$0] } ?? []
+        owner = .snapshot(snapshot)
+        names = snapshot.names
+        self.commit = commit
+        self.storeNumber = storeNumber
+        self.pendingCollections = pendingCollections
+    }
+
     /// Whether the statement returned no rows and changed no documents.
     package var isEmpty: Bool { count == 0 && mutatedIDs.isEmpty }
 

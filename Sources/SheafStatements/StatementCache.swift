@@ -17,6 +17,10 @@ package struct StatementCache: Sendable {
     private var slots: [Entry?] = []
     private var count = 0
     private var useCount: UInt64 = 0
+    /// The statement that was found or inserted last, which a loop executes again and again.
+    ///
+    /// Its further uses are not counted: no other statement is used in between.
+    private var last: Statement?
     private let maximumCount: Int
     private let hashBits: UInt64
 
@@ -35,11 +39,17 @@ package struct StatementCache: Sendable {
     /// Returns the statement with exactly this text.
     package mutating func find(_ text: String) -> Statement? {
         guard !slots.isEmpty else { return nil }
+        if let last, last.text.utf8.count == text.utf8.count,
+            UTF8Order.compare(last.text, text) == 0
+        {
+            return last
+        }
         let slot = slot(of: text, hash(text))
         guard slots[slot]?.hash != nil else { return nil }
         useCount += 1
         slots[slot]?.lastUse = useCount
-        return slots[slot]?.statement
+        last = slots[slot]?.statement
+        return last
     }
 
     /// Inserts a statement, replacing one with the same text; ignores a long text.
@@ -55,6 +65,7 @@ package struct StatementCache: Sendable {
         let slot = slot(of: text, hash)
         if slots[slot]?.hash == nil { count += 1 }
         slots[slot] = Entry(hash: hash, statement: statement, lastUse: useCount)
+        last = statement
     }
 
     /// All statements, the most recently used first.
@@ -64,6 +75,7 @@ package struct StatementCache: Sendable {
 
     /// Evicts half of the statements, so that not each insertion has to find the oldest.
     private mutating func evictOldest() {
+        last = nil
         let middle = slots.compactMap { $0?.lastUse }.sorted()[count / 2]
         rehash(slots.filter { ($0?.lastUse ?? 0) > middle }, in: slots.count)
     }

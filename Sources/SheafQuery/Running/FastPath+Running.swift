@@ -13,6 +13,14 @@ extension FastPath {
         }
     }
 
+    /// Returns the only change of a statement that returns no rows; nil if the run needs more.
+    package func mutation(_ arguments: ArgumentValues, newID: () -> Value) -> Mutation? {
+        switch self {
+        case .insertion(let insertion): insertion.mutation(arguments, newID)
+        case .lookup(let lookup): lookup.mutation(arguments)
+        }
+    }
+
     /// Returns the key of the only document of the statement, or nil if it must be searched for.
     func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
         guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
@@ -53,6 +61,18 @@ extension FastPath.Insertion {
             }
         }
         return found
+    }
+
+    /// Returns the insertion of one document; nil for several ones, and if the run needs more.
+    fileprivate func mutation(_ arguments: ArgumentValues, _ newID: () -> Value) -> Mutation? {
+        guard documents.count == 1, insert.returning.isEmpty, !insert.isInitial,
+            case .object(let object)? = documents[0].operand.value(arguments)
+        else { return nil }
+        let id = object[Row.idName] ?? newID()
+        guard id.isFoundAlone else { return nil }
+        return Mutation(
+            collection: insert.source.name.text, id: id,
+            action: .insert(object, [], onConflict: insert.conflict), range: documents[0].range)
     }
 
     fileprivate func mutations(
@@ -102,31 +122,39 @@ extension FastPath.Lookup {
     }
 
     fileprivate func mutations(_ arguments: ArgumentValues) -> MutationPlan? {
+        guard let mutation = change(arguments) else { return nil }
+        return MutationPlan(
+            mutations: [mutation], returnsOlderDocuments: false, returnsRows: returnsRows,
+            older: [], types: FieldTypes(isStrict: false), finding: nil)
+    }
+
+    /// Returns the change of the document; nil if rows are returned or the run needs more.
+    fileprivate func mutation(_ arguments: ArgumentValues) -> Mutation? {
+        returnsRows ? nil : change(arguments)
+    }
+
+    private var returnsRows: Bool {
+        if case .update(_, returnsRows: true) = action { true } else { false }
+    }
+
+    private func change(_ arguments: ArgumentValues) -> Mutation? {
         guard let id = id(arguments) else { return nil }
         switch action {
-        case .update(let drafts?, let returnsRows):
+        case .update(let drafts?, _):
             var edits: [Edit] = []
             edits.reserveCapacity(drafts.count)
             for draft in drafts {
                 guard let edit = draft.edit(arguments) else { return nil }
                 edits.append(edit)
             }
-            return plan(
-                changing: id, .edit(edits.withoutReplacedValues()), returnsRows: returnsRows)
+            return Mutation(
+                collection: collection.text, id: id,
+                action: .edit(edits.withoutReplacedValues()), range: collection.range)
         case .delete(needsRead: false):
-            return plan(changing: id, .delete, returnsRows: false)
+            return Mutation(
+                collection: collection.text, id: id, action: .delete, range: collection.range)
         case .select, .update, .delete: return nil
         }
-    }
-
-    private func plan(
-        changing id: Value, _ action: Mutation.Action, returnsRows: Bool
-    ) -> MutationPlan {
-        let mutation = Mutation(
-            collection: collection.text, id: id, action: action, range: collection.range)
-        return MutationPlan(
-            mutations: [mutation], returnsOlderDocuments: false, returnsRows: returnsRows,
-            older: [], types: FieldTypes(isStrict: false), finding: nil)
     }
 }
 
