@@ -314,7 +314,10 @@ final class ExpressionCompiler {
         self.groups = nil
         defer { self.groups = groups }
         let operand = try call.isStar ? nil : compile(call.arguments[0]).evaluator
-        let index = groups.add(kind, isDistinct: call.isDistinct, operand)
+        let field = try call.isStar ? nil : field(call.arguments[0])
+        let index = groups.add(
+            GroupScope.Column(
+                kind: kind, isDistinct: call.isDistinct, operand: operand, field: field))
         return .dynamic { (frame) throws(StoreError) in frame.aggregates[index] }
     }
 }

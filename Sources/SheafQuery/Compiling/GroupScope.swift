@@ -7,6 +7,8 @@ struct GroupScope {
         let kind: AggregateKind
         let isDistinct: Bool
         let operand: Evaluator?
+        /// The path of the operand if it is a visible field of the first source.
+        let field: FieldPath?
     }
 
     /// Numbers of the group keys by canonical text.
@@ -32,9 +34,8 @@ struct GroupScope {
         return keys[try identity(of: expression, scope)]
     }
 
-    package mutating func add(_ kind: AggregateKind, isDistinct: Bool, _ operand: Evaluator?) -> Int
-    {
-        columns.append(Column(kind: kind, isDistinct: isDistinct, operand: operand))
+    mutating func add(_ column: Column) -> Int {
+        columns.append(column)
         return columns.count - 1
     }
 

@@ -16,19 +16,25 @@ struct NumberSum: Sendable {
     /// Adds a number; other values are ignored.
     mutating func add(_ value: Value) {
         switch value {
-        case .integer(let integer):
-            integers &+= Int128(integer)
-        case .float(let float):
-            add(float)
-            hasFloat = true
-        default:
-            return
+        case .integer(let integer): add(integer)
+        case .float(let float): add(float)
+        default: return
         }
+    }
+
+    /// Adds an integer.
+    @inline(__always)
+    mutating func add(_ integer: Int64) {
+        integers &+= Int128(integer)
         count += 1
     }
 
-    private mutating func add(_ float: Double) {
+    /// Adds a float.
+    @inline(__always)
+    mutating func add(_ float: Double) {
         if !decimals.add(float) { floats.add(float) }
+        hasFloat = true
+        count += 1
     }
 
     /// The sum; MISSING without numbers.
@@ -67,6 +73,8 @@ private struct DecimalSum: Sendable {
     /// The sum, in units of 10⁻ᵖ for p decimal places; 10¹⁵ · 10⁹ leaves room for 10¹⁴ floats.
     private(set) var sum: Int128 = 0
     private var places = 0
+    /// 10ᵖ for p decimal places.
+    private var factor = 1.0
 
     /// One, in units of the sum.
     var unit: Int128 { Self.units[places] }
@@ -77,7 +85,20 @@ private struct DecimalSum: Sendable {
     private static let units = factors.map { Int128($0) }
 
     /// Adds a float; returns false if it is no such decimal.
+    @inline(__always)
     mutating func add(_ float: Double) -> Bool {
+        // No two decimals with fewer than 16 digits have the same nearest float, so the places of
+        // the sum are as good as the fewest.
+        let scaled = (float * factor).rounded()
+        guard abs(scaled) < Self.bound, scaled / factor == float else {
+            return addWithOtherPlaces(float)
+        }
+        sum += Int128(scaled)
+        return true
+    }
+
+    @inline(never)
+    private mutating func addWithOtherPlaces(_ float: Double) -> Bool {
         // The fewest places are those of the decimal; with more of them, the product is rounded.
         for own in Self.factors.indices {
             let scaled = (float * Self.factors[own]).rounded()
@@ -87,6 +108,7 @@ private struct DecimalSum: Sendable {
             if own > places {
                 sum *= Self.units[own - places]
                 places = own
+                factor = Self.factors[own]
             }
             sum += Int128(scaled) * Self.units[places - own]
             return true

@@ -1,87 +1,216 @@
+import SheafBytes
 import SheafDocument
 
 /// The groups of a SELECT with their aggregates.
-struct Grouper {
-    private enum Key: Hashable {
-        case one(Value?)
-        case several([Value?])
-    }
-
+///
+/// Rows find their group by the encoded values of the keys.
+final class Grouper {
     private let plan: GroupPlan
-    private var numbers: [Key: Int] = [:]
-    private var keys: [[Value?]] = []
-    private var aggregates: [[Aggregate]] = []
+    private let table: GroupTable
+    private let columns: [AggregateColumn]
+    /// The keys of all groups, in canonical form.
+    @exclusivity(unchecked) private var keys: [Value?] = []
+    @exclusivity(unchecked) private var writer = GroupKeyWriter()
+    /// Number of groups.
+    @exclusivity(unchecked) private(set) var count = 0
+    /// The elements of the keys in a batch; nil if a key is not a field.
+    private let keyColumns: [FieldColumn]?
+    /// The groups of the documents of a batch.
+    private let groups: UnsafeMutablePointer<Int32>
 
     init(_ plan: GroupPlan) {
         self.plan = plan
+        table = GroupTable()
+        columns = plan.columns.map(AggregateColumn.init)
+        groups = .allocate(capacity: DocumentBatch.capacity)
+        let fields = plan.keyFields.compactMap { $0 }
+        keyColumns =
+            fields.count == plan.keys.count && columns.allSatisfy(\.takesBatches)
+            ? fields.map { FieldColumn($0, capacity: DocumentBatch.capacity) } : nil
         // Without GROUP BY, there is one group even without rows.
-        if plan.keys.isEmpty { _ = group(.several([])) }
+        if plan.keys.isEmpty { addGroup([]) }
     }
 
-    var count: Int { keys.count }
+    deinit {
+        groups.deallocate()
+    }
 
     /// Adds the current row of a row context.
-    mutating func add(_ frame: RowContext) throws(StoreError) {
-        var number = 0
-        if plan.keys.count == 1 {
-            number = group(.one(try plan.keys[0](frame)))
-        } else if !plan.keys.isEmpty {
-            var values: [Value?] = []
-            values.reserveCapacity(plan.keys.count)
-            for key in plan.keys { values.append(try key(frame)) }
-            number = group(.several(values))
-        }
-        for (index, column) in plan.columns.enumerated() {
-            guard let operand = column.operand else {
-                aggregates[number][index].addRow()
-                continue
-            }
-            aggregates[number][index].add(try operand(frame))
-        }
+    func add(_ frame: RowContext) throws(StoreError) {
+        let group = try group(of: frame)
+        for column in columns { try column.add(frame, to: group) }
     }
 
     /// Counts rows that were not visited; only for a single group with COUNT(*) columns.
-    mutating func addRows(_ count: Int) {
-        for index in plan.columns.indices { aggregates[0][index].addRows(count) }
+    func addRows(_ count: Int) {
+        for column in columns { column.addRows(count, to: 0) }
+    }
+
+    private func group(of frame: RowContext) throws(StoreError) -> Int {
+        guard plan.keys.count > 1 else {
+            guard let key = plan.keys.first else { return 0 }
+            let value = try key(frame)
+            return group(table.find(value), [value])
+        }
+        var values: [Value?] = []
+        values.reserveCapacity(plan.keys.count)
+        writer.removeAll()
+        for key in plan.keys {
+            let value = try key(frame)
+            writer.append(value)
+            values.append(value)
+        }
+        return group(table.find(writer), values)
+    }
+
+    /// Adds the group of a number that the table has assigned, or keeps the canonical values.
+    private func group(_ number: Int, _ values: [Value?]) -> Int {
+        guard number < count else {
+            addGroup(values)
+            return number
+        }
+        for (index, value) in values.enumerated() { keep(value, at: number * values.count + index) }
+        return number
     }
 
     /// Keeps the canonical form of equal keys such as 1 and 1.0, independent of the row order.
-    private mutating func keepCanonicalForms(_ key: Key, _ number: Int) {
-        switch key {
-        case .one(let value):
-            if ValueForm.precedes(value, keys[number][0]) { keys[number][0] = value }
-        case .several(let values):
-            for index in values.indices where ValueForm.precedes(values[index], keys[number][index])
-            {
-                keys[number][index] = values[index]
-            }
-        }
+    private func keep(_ value: Value?, at index: Int) {
+        if ValueForm.precedes(value, keys[index]) { keys[index] = value }
     }
 
-    private mutating func group(_ key: Key) -> Int {
-        if let number = numbers[key] {
-            keepCanonicalForms(key, number)
-            return number
-        }
-        let number = keys.count
-        numbers[key] = number
-        switch key {
-        case .one(let value): keys.append([value])
-        case .several(let values): keys.append(values)
-        }
-        aggregates.append(plan.columns.map { Aggregate($0.kind, isDistinct: $0.isDistinct) })
-        return number
+    private func addGroup(_ values: [Value?]) {
+        keys += values
+        count += 1
+        for column in columns { column.addGroup() }
     }
 
     /// Sets each group in the row context; calls `body` if HAVING is true, until it returns false.
     func forEach(
         _ frame: RowContext, _ body: () throws(StoreError) -> Bool
     ) throws(StoreError) {
-        for number in keys.indices {
-            frame.groups = keys[number]
-            frame.aggregates = aggregates[number].map { $0.result() }
+        let width = plan.keys.count
+        for number in 0..<count {
+            frame.groups = Array(keys[number * width..<(number + 1) * width])
+            frame.aggregates = columns.map { $0.result(of: number) }
             if let having = plan.having, try having(frame) != .yes { continue }
             guard try body() else { return }
+        }
+    }
+}
+
+// MARK: Batches
+
+extension Grouper {
+    /// Adds the documents of a batch; returns false if they must be added one by one.
+    func add(_ documents: ScannedDocuments, _ names: NameTable) throws(StoreError) -> Bool {
+        guard let keyColumns else { return false }
+        do throws(Malformed) {
+            for column in keyColumns { try documents.read(column) }
+            for column in columns {
+                if let elements = column.elements { try documents.read(elements) }
+            }
+        } catch {
+            // Reading the documents one by one finds the damaged one.
+            return false
+        }
+        try assignGroups(keyColumns, documents, names)
+        let found = UnsafeBufferPointer(start: groups, count: documents.count)
+        for column in columns {
+            try column.add(found) { (number) throws(StoreError) in
+                guard let elements = column.elements else { return nil }
+                return try documents.value(number, elements, names)
+            }
+        }
+        return true
+    }
+
+    private func assignGroups(
+        _ keyColumns: [FieldColumn], _ documents: ScannedDocuments, _ names: NameTable
+    ) throws(StoreError) {
+        guard let first = keyColumns.first else {
+            groups.initialize(repeating: 0, count: documents.count)
+            return
+        }
+        guard keyColumns.count == 1 else {
+            for number in 0..<documents.count {
+                groups[number] = Int32(try group(of: number, keyColumns, documents, names))
+            }
+            return
+        }
+        for number in 0..<documents.count {
+            let element = first.elements[number]
+            guard element.kind != .other else {
+                let value = try documents.value(number, first, names)
+                groups[number] = Int32(group(table.find(value), [value]))
+                continue
+            }
+            let group = table.find(element)
+            groups[number] = Int32(truncatingIfNeeded: group)
+            if group == count {
+                addGroup([try documents.value(number, first, names)])
+            } else {
+                keep(element, at: group)
+            }
+        }
+    }
+
+    private func group(
+        of number: Int, _ keyColumns: [FieldColumn], _ documents: ScannedDocuments,
+        _ names: NameTable
+    ) throws(StoreError) -> Int {
+        writer.removeAll()
+        for column in keyColumns {
+            let element = column.elements[number]
+            if element.kind == .other {
+                writer.append(try documents.value(number, column, names))
+            } else {
+                writer.append(element)
+            }
+        }
+        let group = table.find(writer)
+        let width = keyColumns.count
+        guard group < count else {
+            var values: [Value?] = []
+            for column in keyColumns { values.append(try documents.value(number, column, names)) }
+            addGroup(values)
+            return group
+        }
+        for (index, column) in keyColumns.enumerated() {
+            let element = column.elements[number]
+            if element.kind == .other {
+                keep(try documents.value(number, column, names), at: group * width + index)
+            } else {
+                keep(element, at: group * width + index)
+            }
+        }
+        return group
+    }
+
+    /// Keeps the canonical form of equal keys; texts have one form only.
+    @inline(__always)
+    private func keep(_ element: FieldElement, at index: Int) {
+        switch element.kind {
+        case .integer: keep(.integer(element.integer), at: index)
+        case .float: keep(.float(element.float), at: index)
+        default: break
+        }
+    }
+}
+
+extension ScannedDocuments {
+    /// Reads the elements of a field of all documents.
+    fileprivate func read(_ column: FieldColumn) throws(Malformed) {
+        try column.read(documents, at: selection)
+    }
+
+    /// Returns the value of an element of a column; nil if it is missing.
+    fileprivate func value(
+        _ number: Int, _ column: FieldColumn, _ names: NameTable
+    ) throws(StoreError) -> Value? {
+        let element = column.elements[number]
+        return try onDocument(at: position(number)) { () throws(Malformed) in
+            guard element.kind == .other else { return try element.value() }
+            return try column.path.value(in: fields(number), names)
         }
     }
 }

@@ -7,6 +7,9 @@ extension RowCollector {
     /// continue.
     func add(_ documents: ScannedDocuments) throws(StoreError) -> Int? {
         if appendsDocuments, visitor == nil, documents.isLasting { return give(documents) }
+        if let grouper, plan.condition == nil, try grouper.add(documents, frame.names) {
+            return nil
+        }
         guard let sortFilter else { return try addEach(documents) }
         return try sortFilter.select(documents, sorter?.boundary) {
             (documents) throws(StoreError) in

@@ -20,7 +20,7 @@ final class RowCollector {
     @exclusivity(unchecked) var skipped = 0
     @exclusivity(unchecked) private var shown = 0
     @exclusivity(unchecked) private(set) var sorter: Sorter<ResultItem>?
-    @exclusivity(unchecked) private var grouper: Grouper?
+    let grouper: Grouper?
     let sortFilter: SortFilter?
     /// Whether documents are appended to the result unchanged.
     let appendsDocuments: Bool
@@ -40,7 +40,7 @@ final class RowCollector {
         appendsDocuments =
             isLazy && types[0].isPlain && plan.condition == nil && plan.grouping == nil
             && plan.isOrdered
-        if let grouping = plan.grouping { grouper = Grouper(grouping) }
+        grouper = plan.grouping.map(Grouper.init)
         let isDescending = plan.order.map(\.isDescending)
         // Rows that are emitted in order need no keys.
         distinct = DistinctRows(plan.isOrdered ? [] : isDescending)
@@ -90,10 +90,10 @@ final class RowCollector {
             guard truth == .yes else { return true }
             tallies?.filter.rowsOut += 1
         }
-        guard grouper != nil else { return try addRow() }
+        guard let grouper else { return try addRow() }
         try measure(tallies?.group, meter) { () throws(StoreError) in
             tallies?.group.rowsIn += 1
-            try grouper?.add(frame)
+            try grouper.add(frame)
         }
         return true
     }

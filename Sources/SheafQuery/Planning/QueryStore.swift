@@ -100,6 +100,10 @@ package struct ScannedDocuments {
     @inline(__always)
     package var count: Int { indexes.count }
 
+    /// The documents of which the batch is a selection, and their indexes in order.
+    var documents: UnsafePointer<EncodedObject> { fields }
+    var selection: UnsafeBufferPointer<UInt16> { indexes }
+
     @inline(__always)
     func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
 

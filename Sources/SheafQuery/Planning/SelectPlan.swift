@@ -123,6 +123,8 @@ final class JoinPlan {
 /// The plan of GROUP BY, the aggregates and HAVING.
 struct GroupPlan {
     let keys: [Evaluator]
+    /// The path of each key that is a visible field of the first source.
+    let keyFields: [FieldPath?]
     let columns: [GroupScope.Column]
     let having: Predicate?
     let expressions: [Expression]

@@ -264,9 +264,11 @@ final class SelectPlanner {
 
     func planOutput(isGrouped: Bool) throws(StoreError) -> Output {
         var keys: [Evaluator] = []
+        var keyFields: [FieldPath?] = []
         if isGrouped {
             for expression in select.groups {
                 keys.append(try compiler.compile(expression).evaluator)
+                keyFields.append(try compiler.field(expression))
             }
             compiler.groups = try GroupScope(select.groups, compiler.scope, compiler.arguments)
         }
@@ -292,7 +294,7 @@ final class SelectPlanner {
         var grouping: GroupPlan?
         if let groups = compiler.groups {
             grouping = GroupPlan(
-                keys: keys, columns: groups.columns, having: having,
+                keys: keys, keyFields: keyFields, columns: groups.columns, having: having,
                 expressions: select.groups, havingExpression: select.having)
             compiler.groups = nil
         }
