@@ -140,26 +140,25 @@ package final class SnapshotReader: QueryStore {
     }
 
     package func read(
-        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
+        _ keys: KeyBatch, _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
     ) throws(StoreError) {
         guard pending.isEmpty else {
             var goesOn = true
-            for (number, key) in keys.enumerated() where goesOn {
-                try read(key) { (document) throws(StoreError) in
+            for number in 0..<keys.count where goesOn {
+                try read(Array(keys[number])) { (document) throws(StoreError) in
                     goesOn = try body(number, document)
                 }
             }
             return
         }
+        let lookup = KeyLookup(keys, snapshot.log)
+        lookup.run()
         var pointers: [RecordPointer] = []
         var numbers: [Int] = []
         pointers.reserveCapacity(keys.count)
         numbers.reserveCapacity(keys.count)
-        for (number, key) in keys.enumerated() {
-            guard let pointer = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
-            else {
-                continue
-            }
+        for number in 0..<keys.count {
+            guard let pointer = lookup[number] else { continue }
             pointers.append(pointer)
             numbers.append(number)
         }

@@ -59,6 +59,6 @@ final class EmptyStore: QueryStore {
     ) throws(StoreError) {}
 
     func read(
-        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
+        _ keys: KeyBatch, _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
     ) throws(StoreError) {}
 }

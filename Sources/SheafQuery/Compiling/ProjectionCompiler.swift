@@ -87,6 +87,7 @@ extension Projection {
         case .columns(let columns):
             var fields: [Object.Field] = []
             var removed: [String] = []
+            fields.reserveCapacity(columns.count)
             for column in columns {
                 switch column {
                 case .all(let source):

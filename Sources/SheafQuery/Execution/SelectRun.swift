@@ -19,6 +19,8 @@ final class SelectRun {
     /// Rows of the joined system collections by the number of the source, read once because they
     /// may change during the run.
     private var systemRows: [Int: [Object]] = [:]
+    /// Rows of the first source, if the first join looks up many at a time.
+    private let waiting: WaitingRows?
 
     init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
         self.plan = plan
@@ -30,6 +32,7 @@ final class SelectRun {
         self.tallies = tallies
         meter = tallies?.meter
         collector = RowCollector(plan, frame, tallies)
+        waiting = tallies == nil ? WaitingRows(plan) : nil
     }
 
     /// Returns the rows of the result.
@@ -100,50 +103,75 @@ final class SelectRun {
             isFinished = try !join(0)
             return !isFinished
         }
+        if let waiting, !isFinished { _ = try joinWaiting(waiting) }
         try visitUnmatched()
     }
 
     /// Returns a consumer for batches of documents; nil if the first join needs single rows.
     private func documentConsumer() -> ((ScannedDocuments) throws(StoreError) -> Int?)? {
-        guard let join = plan.joins.first else {
+        guard !plan.joins.isEmpty else {
             return { [collector] (documents) throws(StoreError) in try collector.add(documents) }
         }
-        guard join.kind == .inner, case .id(let evaluator, _) = join.lookup,
-            let prefix = plan.sources[join.source].collection?.keyPrefix
-        else { return nil }
+        guard let waiting else { return nil }
         return { [unowned self] (documents) throws(StoreError) in
-            try self.join(documents, join, evaluator, prefix)
+            try self.add(documents, to: waiting)
         }
     }
 
-    /// Joins a batch of documents by id; reading all partners together overlaps the memory latency.
-    private func join(
-        _ documents: ScannedDocuments, _ join: JoinPlan, _ evaluator: Evaluator,
-        _ prefix: [UInt8]
+    /// Adds a batch of documents to the waiting rows, and joins them if they are enough.
+    ///
+    /// Returns the number of documents after which the scan stops, or nil to continue.
+    private func add(
+        _ documents: ScannedDocuments, to waiting: WaitingRows
     ) throws(StoreError) -> Int? {
-        var keys: [[UInt8]] = []
-        var rows: [(number: Int, isFound: Bool)] = []
-        keys.reserveCapacity(documents.count)
-        rows.reserveCapacity(documents.count)
         for number in 0..<documents.count {
-            frame.rows[0] = Row(documents[number])
-            guard let value = try evaluator(frame), value != .null else { continue }
-            keys.append(SortKey.identity(of: value, behind: prefix))
-            rows.append((number, value.isFoundByKey))
+            let document = documents[number]
+            if !document.isLasting {
+                // The bytes are valid during this call only, and the order of rows is kept.
+                guard try joinWaiting(waiting) else { return number + 1 }
+            }
+            frame.rows[0] = Row(document)
+            if document.isLasting {
+                try waiting.add(document, frame)
+            } else {
+                isFinished = try !join(0)
+                guard !isFinished else { return number + 1 }
+            }
         }
-        var stop: Int?
-        try store(of: join.source).read(keys) { (index, document) throws(StoreError) in
-            let (number, isFound) = rows[index]
-            frame.rows[0] = Row(documents[number])
+        guard waiting.isFull, try !joinWaiting(waiting) else { return nil }
+        return documents.count
+    }
+
+    /// Joins the waiting rows with their partners; returns false to stop.
+    private func joinWaiting(_ waiting: WaitingRows) throws(StoreError) -> Bool {
+        let join = waiting.join
+        /// The first row that has not been joined.
+        var next = 0
+        func keepUnmatched(before end: Int) throws(StoreError) {
+            guard join.kind == .left else { return }
+            while next < end, !isFinished {
+                frame.rows[0] = Row(waiting.documents[next])
+                frame.rows[join.source] = Row()
+                next += 1
+                isFinished = try !self.join(1)
+            }
+        }
+        try store(of: join.source).read(waiting.keys) { (number, document) throws(StoreError) in
+            let (row, isFound) = waiting.lookups[number]
+            try keepUnmatched(before: row)
+            guard !isFinished else { return false }
+            frame.rows[0] = Row(waiting.documents[row])
             frame.rows[join.source] = Row(document)
             if let left = isFound ? join.residualPredicate : join.condition {
                 guard try left(frame) == .yes else { return true }
             }
+            next = row + 1
             isFinished = try !self.join(1)
-            if isFinished { stop = number + 1 }
             return !isFinished
         }
-        return stop
+        try keepUnmatched(before: waiting.documents.count)
+        waiting.removeAll()
+        return !isFinished
     }
 
     /// Extends the current rows by the joins from `number` on; returns false to stop.
@@ -245,9 +273,4 @@ final class SelectRun {
             }
         }
     }
-}
-
-extension Value {
-    /// Whether key equality implies value equality.
-    fileprivate var isFoundByKey: Bool { kind == .string || kind == .number }
 }

@@ -10,7 +10,7 @@ struct CollectionSample {
     private(set) var count = 0
     /// Whether all documents of the collection were read.
     let isComplete: Bool
-    private let keys: [[UInt8]]
+    private let keys: KeyBatch
     private let store: any QueryStore
 
     /// The values of a field in the documents read.
@@ -24,10 +24,10 @@ struct CollectionSample {
     /// Reads the keys of the first documents.
     init(_ collection: CollectionDescription, in store: any QueryStore) throws(StoreError) {
         self.store = store
-        var keys: [[UInt8]] = []
+        let keys = KeyBatch()
         try store.scanKeys(collection.keys, isReversed: false, skipping: 0) {
             (key, _) throws(StoreError) in
-            keys.append(Array(key))
+            keys.append(key: key)
             return keys.count < Self.maximumCount
         }
         self.keys = keys

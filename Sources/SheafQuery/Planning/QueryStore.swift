@@ -61,7 +61,7 @@ package protocol QueryStore: AnyObject {
 
     /// Visits existing documents by key, with the index of the key, until `body` returns false.
     func read(
-        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
+        _ keys: KeyBatch, _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
     ) throws(StoreError)
 }
 
