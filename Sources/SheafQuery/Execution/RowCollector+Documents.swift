@@ -45,13 +45,11 @@ extension RowCollector {
 
 /// A filter that skips encoded documents that cannot be among the first rows of a sorted result.
 final class SortFilter {
-    private let field: FieldPath
-    /// Comparison results with which a document may precede the boundary.
-    private let outcomes: FieldFilter.Outcomes
-    private let names: NameTable
-    /// Number of the boundary row, and the filter for documents that may precede it.
+    private let bound: FieldBound
+    /// The filter for documents that may precede the boundary, which may run on several threads.
+    let filter: FieldFilter
+    /// Number of the boundary row.
     private var number = -1
-    private var filter: FieldFilter?
     private let indexes: UnsafeMutablePointer<UInt16>
 
     /// Creates a filter for a plan that sorts by a field with a limit; nil if none is possible.
@@ -62,13 +60,13 @@ final class SortFilter {
         else { return nil }
         let strictly: FieldFilter.Outcomes = first.isDescending ? .greater : .less
         // Documents with an equal key follow the boundary unless another ORDER BY term decides.
-        return SortFilter(field, plan.order.count == 1 ? strictly : [strictly, .equal], names)
+        return SortFilter(
+            FieldBound(field, plan.order.count == 1 ? strictly : [strictly, .equal], names))
     }
 
-    private init(_ field: FieldPath, _ outcomes: FieldFilter.Outcomes, _ names: NameTable) {
-        self.field = field
-        self.outcomes = outcomes
-        self.names = names
+    private init(_ bound: FieldBound) {
+        self.bound = bound
+        filter = bound.filter
         indexes = .allocate(capacity: DocumentBatch.capacity)
     }
 
@@ -86,11 +84,8 @@ final class SortFilter {
         guard let last = boundary else { return try body(documents) }
         if last.number != number {
             number = last.number
-            filter = last.key.map { value in
-                FieldFilter.compare(field, outcomes, value, names).allowingUnknown
-            }
+            bound.replace(with: last.key)
         }
-        guard let filter else { return try body(documents) }
         let kept = try documents.select(filter, indexes)
         // Sorting reads all documents and never stops the scan.
         _ = try body(kept)

@@ -92,11 +92,12 @@ final class SelectRun {
     private func visitRows() throws(StoreError) {
         var access = AccessRun(store(of: 0), plan.sources[0].collection)
         access.isOrderFree = plan.allowsAnyOrder
-        access.isExhaustive = plan.visitsAllRows
+        // The rows of a sequential beginning bound the rest of a sorted scan.
+        access.isExhaustive = plan.visitsAllRows && collector.sortFilter == nil
         if plan.skipsByRank { collector.skipped = plan.offset }
         if tallies == nil { access.consumeDocuments = documentConsumer() }
         try access.run(
-            plan.sources[0].path.access, tallies?.access, filter: plan.filter,
+            plan.sources[0].path.access, tallies?.access, filter: scanFilter,
             skipping: collector.skipped
         ) { (row, _) throws(StoreError) in
             frame.rows[0] = row
@@ -105,6 +106,17 @@ final class SelectRun {
         }
         if let waiting, !isFinished { _ = try joinWaiting(waiting) }
         try visitUnmatched()
+    }
+
+    /// The filter on encoded documents; unless it is profiled, also that of sorting.
+    private var scanFilter: FieldFilter? {
+        guard tallies == nil, plan.joins.isEmpty, let sorted = collector.sortFilter?.filter else {
+            return plan.filter
+        }
+        switch plan.sources[0].path.access {
+        case .documents: return plan.filter.map { .all([$0, sorted]) } ?? sorted
+        default: return plan.filter
+        }
     }
 
     /// Returns a consumer for batches of documents; nil if the first join needs single rows.
