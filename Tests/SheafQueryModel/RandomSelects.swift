@@ -20,7 +20,7 @@ struct RandomSelects {
         expressions = RandomExpressions(seed: seed)
     }
 
-    private mutating func name(_ text: String) -> Name { Name(text, at: RandomExpressions.nowhere) }
+    mutating func name(_ text: String) -> Name { Name(text, at: RandomExpressions.nowhere) }
 
     // MARK: Statements
 
@@ -28,7 +28,7 @@ struct RandomSelects {
         expressions.arguments = [:]
         let collection = expressions.pick(["t", "t", "t", "u"])
         var select = Select(columns: [], source: source(collection))
-        let hasJoin = expressions.chance(1, in: 12)
+        let hasJoin = expressions.chance(1, in: 8)
         expressions.sources = [(select.source.alias ?? select.source.name).text]
         if !hasJoin, expressions.chance(1, in: 10) {
             turnToPoint(&select)
@@ -45,6 +45,7 @@ struct RandomSelects {
             select.columns = columns()
             select.isDistinct = expressions.chance(1, in: 8)
         }
+        if hasJoin, expressions.chance(1, in: 3) { narrow(&select) }
         select.ordering = ordering(select)
         let near = indexes.filter { $0.collection == collection }
         if !near.isEmpty, !hasJoin, select.groups.isEmpty, !select.isDistinct,
@@ -126,44 +127,6 @@ struct RandomSelects {
                 ["#index": "i3"], ["#index": "i0", "#intersects": true],
             ])
         ]
-    }
-
-    private mutating func addJoins(to select: inout Select) {
-        for number in 0...expressions.below(4) / 3 {
-            let alias = "j\(number)"
-            let collection = expressions.pick(Self.collections)
-            let before = expressions.sources
-            // A join on ids uses batched lookups, unlike other joins.
-            let isByID = expressions.chance(1, in: 3)
-            let inner =
-                isByID ? ["_id"] : expressions.pick([["_id"], ["a"], ["s"], ["b"], ["o", "x"]])
-            let source = Source(
-                name(collection), alias: name(alias),
-                index: expressions.coin() ? name("") : nil)
-            let outerPath = expressions.pick(
-                isByID ? [["_id"], ["a"], ["b"]] : [["_id"], ["a"], ["s"], ["b"], ["d"]])
-            let outer = expressions.field(outerPath, of: expressions.pick(before))
-            let qualified = Expression(.path([alias] + inner), at: RandomExpressions.nowhere)
-            var condition = Expression(
-                expressions.coin()
-                    ? .comparison(.equal, qualified, Self.qualified(outer, before[0]))
-                    : .comparison(.equal, Self.qualified(outer, before[0]), qualified),
-                at: RandomExpressions.nowhere)
-            expressions.sources = before + [alias]
-            if expressions.chance(1, in: 3) {
-                condition = Expression(
-                    .and([condition, expressions.condition(1)]), at: RandomExpressions.nowhere)
-            }
-            select.joins.append(
-                JoinClause(expressions.pick([.inner, .left, .right]), source, on: condition))
-        }
-    }
-
-    private static func qualified(_ path: Expression, _ source: String) -> Expression {
-        guard case .path(let names) = path.node, names[0] != source, names[0] != "j0" else {
-            return path
-        }
-        return Expression(.path([source] + names), at: RandomExpressions.nowhere)
     }
 
     private mutating func columns() -> [ResultColumn] {

@@ -238,13 +238,11 @@ final class SelectRun {
             try store.read(key) { (document) throws(StoreError) in
                 _ = try body(Row(document), document.position, value.isFoundByKey)
             }
-        case .index(let index, let evaluator, _):
-            guard let value = try evaluator(frame), value != .null else { return }
-            let range = ComponentRange.only(value).keys(
-                behind: index.keyPrefix, isDescending: index.fields[0].isDescending)
-            // Documents with truncated long values may match as well.
-            let irregular = index.irregularKeys.map { [$0] } ?? []
-            try run.run(.index(IndexScan(index, [range] + irregular)), tally, visit)
+        case .index(let lookup):
+            guard let (scan, isFound) = try lookup.scan(frame) else { return }
+            try run.run(.index(scan), tally) { (row, pointer) throws(StoreError) in
+                try body(row, pointer, isFound)
+            }
         case .scan:
             try run.run(try allRows(of: join.source), tally, visit)
         }

@@ -55,23 +55,34 @@ extension PlanDescriber {
         case .id(_, let expression):
             let text = "_id = \(expression.description)"
             return ("by _id", leaf("idScan", source, "", spans: [text], rows: nil, tally))
-        case .index(let index, _, let expression):
-            var printer = Printer()
-            printer.write(path: index.fields[0].path)
-            let text = "\(printer.text) = \(expression.description)"
-            var scan = leaf("indexScan", source, index.name, spans: [text], rows: nil, nil)
-            scan.add("index", .string(index.name))
-            scan.add("covering", false)
-            if let tally {
-                let entries = tally.scan.entries
-                scan.measure(in: entries, out: entries, nanoseconds: tally.rows.nanoseconds)
-                scan.count("entries", entries)
-            }
-            return ("by index", fetch(scan, tally))
+        case .index(let lookup): return ("by index", self.lookup(lookup, source, tally))
         case .scan:
             let rows = count([collection.keys], of: source)
             return ("by scan", leaf("scan", source, "", rows: rows, tally))
         }
+    }
+
+    /// Returns the operators of a lookup by the first fields of an index.
+    private func lookup(
+        _ lookup: IndexLookup, _ source: SourcePlan, _ tally: AccessTally?
+    ) -> PlanOperator {
+        let index = lookup.index
+        let texts = zip(index.fields, lookup.expressions).map { field, expression in
+            var printer = Printer()
+            printer.write(path: field.path)
+            return "\(printer.text) = \(expression.description)"
+        }
+        var scan = leaf(
+            "indexScan", source, index.name, spans: [texts.joined(separator: ", ")], rows: nil,
+            nil)
+        if let tally {
+            let entries = tally.scan.entries
+            scan.measure(in: entries, out: entries, nanoseconds: tally.rows.nanoseconds)
+            scan.count("entries", entries)
+        }
+        scan.add("index", .string(index.name))
+        scan.add("covering", false)
+        return fetch(scan, tally)
     }
 
     // MARK: Access paths

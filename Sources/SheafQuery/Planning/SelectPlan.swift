@@ -88,38 +88,6 @@ final class SourcePlan {
     }
 }
 
-/// The method of finding the rows of a joined source.
-final class JoinPlan {
-    enum Lookup {
-        /// A lookup of the id that an expression over the preceding rows yields.
-        case id(Evaluator, Expression)
-        /// A scan of the index entries whose first field has the value of an expression.
-        case index(IndexDescription, Evaluator, Expression)
-        /// A scan of all documents for each preceding row.
-        case scan
-    }
-
-    let kind: JoinClause.Kind
-    let source: Int
-    let lookup: Lookup
-    let condition: Predicate
-    /// The rest of the condition for rows found by id.
-    let residualPredicate: Predicate?
-    let expression: Expression
-
-    init(
-        kind: JoinClause.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
-        rest: Predicate?, expression: Expression
-    ) {
-        self.kind = kind
-        self.source = source
-        self.lookup = lookup
-        self.condition = condition
-        self.residualPredicate = rest
-        self.expression = expression
-    }
-}
-
 /// The plan of GROUP BY, the aggregates and HAVING.
 struct GroupPlan {
     let keys: [Evaluator]

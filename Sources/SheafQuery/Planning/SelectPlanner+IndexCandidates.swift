@@ -51,23 +51,7 @@ extension SelectPlanner {
     ///
     /// The result is empty if the rows are found by id.
     private func pathsFound(by join: JoinClause, _ source: Int) throws(StoreError) -> [[String]] {
-        let terms: [Expression]
-        if case .and(let all) = join.condition.node {
-            terms = all
-        } else {
-            terms = [join.condition]
-        }
-        var paths: [[String]] = []
-        for term in terms {
-            guard case .comparison(.equal, let left, let right) = term.node else { continue }
-            for (inner, outer) in [(left, right), (right, left)] {
-                guard let path = try path(of: inner, in: source),
-                    try depends(outer, onlyBefore: source)
-                else { continue }
-                if path == [Row.idName] { return [] }
-                paths.append(path)
-            }
-        }
-        return paths
+        let paths = try equalities(of: join, source).compactMap(\.path)
+        return paths.contains([Row.idName]) ? [] : paths
     }
 }

@@ -20,7 +20,7 @@ extension SelectPlanner {
         return plans
     }
 
-    /// Returns the lookup of a join and, for lookups by id, the remaining condition.
+    /// Returns the lookup of a join, and the rest of the condition if compared values are equal.
     private func lookup(
         _ join: JoinClause, _ source: Int
     ) throws(StoreError) -> (JoinPlan.Lookup, rest: Expression?) {
@@ -29,45 +29,85 @@ extension SelectPlanner {
         guard let collection = environment.collection(join.source) else { return (.scan, nil) }
         let written = join.source.indexes.map(\.text)
         notes += environment.notes(written, collection)
-        let known = collection.indexes.map(\.name)
-        // Hints that name no existing index are ignored.
-        let names = written.filter { known.hasSpelling($0) }
-        let terms: [Expression]
-        if case .and(let all) = join.condition.node {
-            terms = all
-        } else {
-            terms = [join.condition]
+        let equalities = try equalities(of: join, source)
+        if let found = equalities.first(where: { $0.path == [Row.idName] }) {
+            return (
+                .id(try compiler.compile(found.outer).evaluator, found.outer),
+                rest(of: join.condition, without: [found])
+            )
         }
-        var byIndex: JoinPlan.Lookup?
-        for (number, term) in terms.enumerated() {
-            guard case .comparison(.equal, let left, let right) = term.node else { continue }
-            for (inner, outer) in [(left, right), (right, left)] {
-                guard let path = try path(of: inner, in: source),
-                    try depends(outer, onlyBefore: source)
-                else { continue }
-                if path == [Row.idName] {
-                    var others = terms
-                    others.remove(at: number)
-                    return (
-                        .id(try compiler.compile(outer).evaluator, outer),
-                        Self.conjunction(others, of: join.condition)
-                    )
-                }
-                let index = collection.indexes.first {
-                    $0.fields[0].path.isSpelled(path)
-                        && (names.isEmpty || names.hasSpelling($0.name))
-                }
-                if let index, byIndex == nil {
-                    byIndex = .index(index, try compiler.compile(outer).evaluator, outer)
-                }
+        if let (index, used) = index(of: collection, written, equalities) {
+            var values: [Evaluator] = []
+            for equality in used {
+                values.append(try compiler.compile(equality.outer).evaluator)
             }
+            let lookup = IndexLookup(
+                index: index, values: values, expressions: used.map(\.outer))
+            return (.index(lookup), rest(of: join.condition, without: used))
         }
-        if let byIndex { return (byIndex, nil) }
         throw StoreError(
             .meaning,
             "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
                 + "Please run ADVISE for recommendations.",
             at: join.source.name.range, in: environment.text)
+    }
+
+    /// Returns the terms that compare the source of a join with preceding rows.
+    func equalities(
+        of join: JoinClause, _ source: Int
+    ) throws(StoreError) -> [JoinEquality] {
+        var found: [JoinEquality] = []
+        for (number, term) in join.condition.conjuncts.enumerated() {
+            guard case .comparison(.equal, let left, let right) = term.node else { continue }
+            for (inner, outer) in [(left, right), (right, left)] {
+                guard let path = try path(of: inner, in: source),
+                    try depends(outer, onlyBefore: source)
+                else { continue }
+                found.append(
+                    JoinEquality(
+                        term: number, path: path, outer: outer,
+                        isConstant: try depends(outer, onlyBefore: 0)))
+            }
+        }
+        return found
+    }
+
+    /// Returns the conjunction of the other terms of a condition; true without any.
+    private func rest(of condition: Expression, without used: [JoinEquality]) -> Expression? {
+        let terms = condition.conjuncts.enumerated().filter { term in
+            !used.contains { $0.term == term.offset }
+        }
+        return Self.conjunction(terms.map(\.element), of: condition)
+    }
+
+    /// Returns the index that finds the fewest entries, with the equalities of its first fields.
+    ///
+    /// Names in USE INDEX that the collection does not have are ignored.
+    private func index(
+        of collection: CollectionDescription, _ written: [String], _ equalities: [JoinEquality]
+    ) -> (IndexDescription, [JoinEquality])? {
+        let known = collection.indexes.map(\.name)
+        let names = written.filter { known.hasSpelling($0) }
+        // Values of rows are as different as the rows are; a constant may select most entries.
+        let ordered = equalities.filter { !$0.isConstant } + equalities.filter(\.isConstant)
+        var best: (index: IndexDescription, used: [JoinEquality])?
+        func rank(_ used: [JoinEquality]) -> Int {
+            used.count { !$0.isConstant } * (QueryLimits.maximumIndexFields + 1) + used.count
+        }
+        for index in collection.indexes where names.isEmpty || names.hasSpelling(index.name) {
+            var used: [JoinEquality] = []
+            for field in index.fields {
+                guard
+                    let equality = ordered.first(where: {
+                        $0.path?.isSpelled(field.path) == true
+                    })
+                else { break }
+                used.append(equality)
+            }
+            guard !used.isEmpty, rank(used) > rank(best?.used ?? []) else { continue }
+            best = (index, used)
+        }
+        return best
     }
 
     /// Returns the path of a visible field of a source; nil for other expressions.
@@ -95,5 +135,12 @@ extension SelectPlanner {
             }
         }
         return isBefore
+    }
+}
+
+extension Expression {
+    /// The terms of an AND, or the expression itself.
+    var conjuncts: [Expression] {
+        if case .and(let terms) = node { terms } else { [self] }
     }
 }

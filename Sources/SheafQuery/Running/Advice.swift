@@ -113,7 +113,7 @@ extension SelectPlan {
         }
         visit(sources[0].path.access)
         for join in joins {
-            if case .index(let index, _, _) = join.lookup { add(index, sources[join.source]) }
+            if case .index(let lookup) = join.lookup { add(lookup.index, sources[join.source]) }
         }
         return used
     }

@@ -28,11 +28,6 @@ extension QueryRun {
 }
 
 extension Expression {
-    /// The terms of an AND, or the expression itself.
-    fileprivate var conjuncts: [Expression] {
-        if case .and(let terms) = node { terms } else { [self] }
-    }
-
     /// Whether `clock()` occurs in the expression.
     fileprivate var readsClock: Bool {
         get throws(StoreError) {

@@ -1,0 +1,53 @@
+import SheafDocument
+
+/// The method of finding the rows of a joined source.
+final class JoinPlan {
+    enum Lookup {
+        /// A lookup of the id that an expression over the preceding rows yields.
+        case id(Evaluator, Expression)
+        case index(IndexLookup)
+        /// A scan of all documents for each preceding row.
+        case scan
+    }
+
+    let kind: JoinClause.Kind
+    let source: Int
+    let lookup: Lookup
+    let condition: Predicate
+    /// The rest of the condition for rows whose compared values are equal.
+    let residualPredicate: Predicate?
+    let expression: Expression
+
+    init(
+        kind: JoinClause.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
+        rest: Predicate?, expression: Expression
+    ) {
+        self.kind = kind
+        self.source = source
+        self.lookup = lookup
+        self.condition = condition
+        self.residualPredicate = rest
+        self.expression = expression
+    }
+}
+
+/// A scan of the index entries whose first fields have the values of expressions.
+struct IndexLookup {
+    let index: IndexDescription
+    /// The values of the first fields, over the preceding rows.
+    let values: [Evaluator]
+    /// The same values, which EXPLAIN prints.
+    let expressions: [Expression]
+}
+
+/// A term of the condition of a join that compares its source with preceding rows.
+struct JoinEquality {
+    /// The number of the term.
+    let term: Int
+    /// The path of the visible field or the id of the source; nil for other expressions.
+    let path: [String]?
+    /// The expression over the preceding rows.
+    let outer: Expression
+    /// Whether `outer` is the same for all rows.
+    let isConstant: Bool
+}
