@@ -178,6 +178,7 @@ final class SelectRun {
                 guard try left(frame) == .yes else { return true }
             }
             next = row + 1
+            guard join.matches != .none else { return true }
             isFinished = try !self.join(1)
             return !isFinished
         }
@@ -201,10 +202,11 @@ final class SelectRun {
                     guard try left(frame) == .yes else { return true }
                 }
                 hasPartner = true
+                guard join.matches != .none else { return false }
                 if join.kind == .right { matched[number, default: []].insert(pointer) }
                 tally?.rows.rowsOut += 1
                 continues = try self.join(number + 1)
-                return continues
+                return continues && join.matches == .all
             }
         }
         guard continues, !hasPartner, join.kind == .left else { return continues }

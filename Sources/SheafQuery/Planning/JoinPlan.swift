@@ -10,21 +10,32 @@ final class JoinPlan {
         case scan
     }
 
+    /// The matches that a preceding row needs.
+    enum Matches: String {
+        case all
+        /// One match is enough, because further ones would repeat its row of the result.
+        case first
+        /// A match removes the row, because the condition requires that there is none.
+        case none
+    }
+
     let kind: JoinClause.Kind
     let source: Int
     let lookup: Lookup
+    let matches: Matches
     let condition: Predicate
     /// The rest of the condition for rows whose compared values are equal.
     let residualPredicate: Predicate?
     let expression: Expression
 
     init(
-        kind: JoinClause.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
-        rest: Predicate?, expression: Expression
+        kind: JoinClause.Kind, source: Int, lookup: Lookup, matches: Matches,
+        condition: @escaping Predicate, rest: Predicate?, expression: Expression
     ) {
         self.kind = kind
         self.source = source
         self.lookup = lookup
+        self.matches = matches
         self.condition = condition
         self.residualPredicate = rest
         self.expression = expression

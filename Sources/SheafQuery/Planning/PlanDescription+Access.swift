@@ -40,6 +40,7 @@ extension PlanDescriber {
             operation.add("kind", .string(join.kind.rawValue.lowercased()))
             operation.add("inner", .string(way))
             operation.add("condition", .string(condition))
+            operation.describe(join.matches)
             operation.measure(tally?.rows)
             found = operation
         }
@@ -248,6 +249,16 @@ extension PlanDescriber {
 }
 
 extension PlanOperator {
+    /// Adds the matches that each row of a join needs, unless it needs all.
+    fileprivate mutating func describe(_ matches: JoinPlan.Matches) {
+        switch matches {
+        case .all: return
+        case .first: notes.append("stops at the first match")
+        case .none: notes.append("keeps rows without a match")
+        }
+        add("matches", .string(matches.rawValue))
+    }
+
     /// Adds the direction of a scan.
     fileprivate mutating func turn(_ isReversed: Bool) {
         add("direction", isReversed ? "backward" : "forward")

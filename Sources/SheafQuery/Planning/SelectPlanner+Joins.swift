@@ -4,7 +4,7 @@ import SheafDocument
 /// Planning of joins.
 extension SelectPlanner {
     /// Plans the joins in their order; throws if one needs an index that does not exist.
-    func planJoins() throws(StoreError) -> [JoinPlan] {
+    func planJoins(isGrouped: Bool) throws(StoreError) -> [JoinPlan] {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
@@ -12,6 +12,7 @@ extension SelectPlanner {
             plans.append(
                 JoinPlan(
                     kind: join.kind, source: source, lookup: lookup,
+                    matches: matches(of: join, source, isGrouped: isGrouped),
                     condition: try compiler.compilePredicate(join.condition).predicate,
                     rest: try rest.map { (rest) throws(StoreError) in
                         try compiler.compilePredicate(rest).predicate

@@ -32,7 +32,7 @@ final class SelectPlanner {
         for join in select.joins { try add(join.source) }
         let isGrouped = try checkGrouping()
         let condition = try keyCondition()
-        let joins = try planJoins()
+        let joins = try planJoins(isGrouped: isGrouped)
         let output = try planOutput(isGrouped: isGrouped)
         let (limit, offset) = try bounds()
         let wanted = try requestedOrder(isGrouped: isGrouped)
