@@ -7,7 +7,7 @@ extension IndexLookup {
     /// `isFound` is whether the compared values of each entry are equal.
     func scan(_ frame: RowContext) throws(StoreError) -> (scan: IndexScan, isFound: Bool)? {
         var writer = SortKeyWriter(behind: index.keyPrefix)
-        var isFound = index.isRegular
+        var isFound = isExact
         for (number, evaluator) in values.enumerated() {
             guard let value = try evaluator(frame), value != .null else { return nil }
             writer.append(value, descending: index.fields[number].isDescending)
@@ -15,6 +15,8 @@ extension IndexLookup {
         }
         // Documents with truncated long values may match as well.
         let irregular = index.irregularKeys.map { [$0] } ?? []
-        return (IndexScan(index, [KeyRange.prefix(writer.components)] + irregular), isFound)
+        var scan = IndexScan(index, [KeyRange.prefix(writer.components)] + irregular)
+        scan.isCovering = isCovering
+        return (scan, isFound)
     }
 }

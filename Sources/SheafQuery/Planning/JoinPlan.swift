@@ -49,6 +49,11 @@ struct IndexLookup {
     let values: [Evaluator]
     /// The same values, which EXPLAIN prints.
     let expressions: [Expression]
+    /// Whether all visited documents have the same keys, unlike pending ones and those with
+    /// truncated values.
+    let isExact: Bool
+    /// Whether the entries contain all fields of the source that the statement reads.
+    let isCovering: Bool
 }
 
 /// A term of the condition of a join that compares its source with preceding rows.

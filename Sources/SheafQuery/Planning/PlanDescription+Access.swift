@@ -80,10 +80,13 @@ extension PlanDescriber {
             let entries = tally.scan.entries
             scan.measure(in: entries, out: entries, nanoseconds: tally.rows.nanoseconds)
             scan.count("entries", entries)
+            if lookup.isCovering { scan.count("fetched", 0) }
         }
         scan.add("index", .string(index.name))
-        scan.add("covering", false)
-        return fetch(scan, tally)
+        scan.add("covering", .bool(lookup.isCovering))
+        guard lookup.isCovering else { return fetch(scan, tally) }
+        scan.notes.append("covering")
+        return scan
     }
 
     // MARK: Access paths

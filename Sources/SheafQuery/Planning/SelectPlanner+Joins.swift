@@ -43,7 +43,9 @@ extension SelectPlanner {
                 values.append(try compiler.compile(equality.outer).evaluator)
             }
             let lookup = IndexLookup(
-                index: index, values: values, expressions: used.map(\.outer))
+                index: index, values: values, expressions: used.map(\.outer),
+                isExact: index.isRegular && !collection.hasPendingChanges,
+                isCovering: covers(index, collection, source))
             return (.index(lookup), rest(of: join.condition, without: used))
         }
         throw StoreError(

@@ -9,7 +9,7 @@ extension SelectPlanner {
         if join.kind == .left, requiresNoMatch(join, source) { return .none }
         let ignoresDuplicates =
             isGrouped ? select.aggregates.allSatisfy(\.ignoresDuplicates) : select.isDistinct
-        guard ignoresDuplicates, let reads = reads(of: source), reads.isEmpty else {
+        guard ignoresDuplicates, let reads = reads(of: source, besides: join), reads.isEmpty else {
             return .all
         }
         return .first
@@ -43,10 +43,23 @@ extension SelectPlanner {
         }
     }
 
-    /// Returns the paths that the statement reads of a source besides the condition of its join.
+    /// Whether entries of an index contain all fields that the statement reads of a source.
+    func covers(
+        _ index: IndexDescription, _ collection: CollectionDescription, _ source: Int
+    ) -> Bool {
+        guard index.isRegular, !collection.hasPendingChanges, !environment.isStrict,
+            (select.joins[source - 1].source).types.isEmpty,
+            let paths = reads(of: source, besides: nil)
+        else { return false }
+        return paths.allSatisfy { path in
+            path == [Row.idName] || index.fields.contains { $0.path.isSpelled(path) }
+        }
+    }
+
+    /// Returns the paths that the statement reads of a source, without the condition of `omitted`.
     ///
     /// Returns nil if it reads complete documents.
-    private func reads(of source: Int) -> [[String]]? {
+    private func reads(of source: Int, besides omitted: JoinClause?) -> [[String]]? {
         var expressions = select.groups + [select.condition, select.having].compactMap { $0 }
         for column in select.columns {
             switch column {
@@ -58,7 +71,7 @@ extension SelectPlanner {
         }
         for term in select.ordering.terms { expressions.append(term.expression) }
         for (number, join) in select.joins.enumerated()
-        where number != source - 1 {
+        where omitted == nil || number != source - 1 {
             expressions.append(join.condition)
         }
         var paths: [[String]] = []
