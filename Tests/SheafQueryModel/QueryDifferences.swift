@@ -70,6 +70,9 @@ package struct QueryDifferences {
             let isPending = random.chance(1, in: 3)
             if !isPending { try simulation.flush() }
             selects.indexes = simulation.indexes
+            // Hash tables that do not fit are made in parts.
+            simulation.maximumHashBytes =
+                random.chance(1, in: 2) ? QueryLimits.maximumHashBytes : 200 + random.below(4_000)
             let reader = simulation.reader(isPending: isPending)
             let phaseContext = context + ", phase \(phase), " + (isPending ? "pending" : "durable")
             try simulation.compareCounts(

@@ -37,6 +37,8 @@ package final class QuerySimulation {
     /// The transaction in which statements run, if any.
     private var transaction: DocumentTransaction?
     let context = FunctionContext(now: QuerySimulation.now)
+    /// Maximum memory of the hash tables of joins, in bytes.
+    package var maximumHashBytes = QueryLimits.maximumHashBytes
 
     package init(seed: UInt64) throws {
         self.seed = seed
@@ -126,8 +128,9 @@ package final class QuerySimulation {
     func rows(
         _ statement: Statement, _ arguments: [String: Value], _ reader: SnapshotReader
     ) throws(StoreError) -> [Object] {
-        let options = QueryOptions(
+        var options = QueryOptions(
             arguments: ArgumentValues(arguments), now: Self.now, clock: { 0 }, newID: { .null })
+        options.maximumHashBytes = maximumHashBytes
         var objects: [Object] = []
         for item in try QueryRun(statement, on: reader, options).rows().items {
             objects.append(try item.object(reader.names))

@@ -42,6 +42,9 @@ final class GroupTable {
         bytes.deallocate()
     }
 
+    /// Memory of a key besides its bytes, with the empty slots.
+    static let overhead = MemoryLayout<Key>.stride + 4 * MemoryLayout<Slot>.stride
+
     /// Number of groups.
     @inline(__always)
     var count: Int { keys.count }
@@ -78,10 +81,28 @@ final class GroupTable {
         writer.bytes.span.withUnsafeBytes { find(Self.composed, $0) }
     }
 
+    /// Returns the group of a composed key; nil if there is none.
+    func known(_ writer: GroupKeyWriter) -> Int? {
+        writer.bytes.span.withUnsafeBytes { key in
+            let hash = hash(Self.composed, key)
+            var index = Int(hash) & mask
+            while slots[index].group != 0 {
+                let group = Int(slots[index].group) - 1
+                if slots[index].hash == hash, isKey(group, Self.composed, key) { return group }
+                index = (index &+ 1) & mask
+            }
+            return nil
+        }
+    }
+
+    @inline(__always)
+    private func hash(_ kind: UInt8, _ key: UnsafeRawBufferPointer) -> UInt32 {
+        UInt32(truncatingIfNeeded: KeyHash.hash(key, seed ^ UInt64(kind) &* KeyHash.factor))
+    }
+
     @inline(__always)
     private func find(_ kind: UInt8, _ key: UnsafeRawBufferPointer) -> Int {
-        let hash = UInt32(
-            truncatingIfNeeded: KeyHash.hash(key, seed ^ UInt64(kind) &* KeyHash.factor))
+        let hash = hash(kind, key)
         var index = Int(hash) & mask
         while true {
             let slot = slots[index]
@@ -144,6 +165,12 @@ struct GroupKeyWriter {
     init() {
         bytes.reserveCapacity(64)
     }
+
+    /// Number of bytes of the key.
+    var byteCount: Int { bytes.count }
+
+    /// A hash that is independent of those in tables.
+    var hash: UInt64 { bytes.span.withUnsafeBytes { KeyHash.hash($0, ~KeyHash.seed) } }
 
     /// Removes all values.
     mutating func removeAll() {

@@ -21,6 +21,8 @@ final class SelectRun {
     private var systemRows: [Int: [Object]] = [:]
     /// Rows of the first source, if the first join looks up many at a time.
     private let waiting: WaitingRows?
+    /// The hash tables, by the number of the join.
+    @exclusivity(unchecked) private var hashJoins: [HashJoin?] = []
 
     init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
         self.plan = plan
@@ -33,6 +35,16 @@ final class SelectRun {
         meter = tallies?.meter
         collector = RowCollector(plan, frame, tallies)
         waiting = tallies == nil ? WaitingRows(plan) : nil
+        hashJoins = plan.joins.enumerated().map { number, join in
+            guard case .hash(let lookup) = join.lookup else { return nil }
+            let source = plan.sources[join.source]
+            var access = AccessRun(store(of: join.source), source.collection)
+            access.isOrderFree = true
+            access.isExhaustive = true
+            return HashJoin(
+                join, lookup, source, access, frame, tallies?.joins[number].inner,
+                maximumBytes: environment.maximumHashBytes)
+        }
     }
 
     /// Returns the rows of the result.
@@ -96,16 +108,30 @@ final class SelectRun {
         access.isExhaustive = plan.visitsAllRows && collector.sortFilter == nil
         if plan.skipsByRank { collector.skipped = plan.offset }
         if tallies == nil { access.consumeDocuments = documentConsumer() }
-        try access.run(
-            plan.sources[0].path.access, tallies?.access, filter: scanFilter,
-            skipping: collector.skipped
-        ) { (row, _) throws(StoreError) in
-            frame.rows[0] = row
-            isFinished = try !join(0)
-            return !isFinished
-        }
-        if let waiting, !isFinished { _ = try joinWaiting(waiting) }
+        repeat {
+            try access.run(
+                plan.sources[0].path.access, tallies?.access, filter: scanFilter,
+                skipping: plan.skipsByRank ? plan.offset : 0
+            ) { (row, _) throws(StoreError) in
+                frame.rows[0] = row
+                isFinished = try !join(0)
+                return !isFinished
+            }
+            if let waiting, !isFinished { _ = try joinWaiting(waiting) }
+        } while !isFinished && advance(from: 0)
         try visitUnmatched()
+    }
+
+    /// Turns to the next pass of the hash tables of the joins from `number` on.
+    ///
+    /// Returns false after the last pass, with the first one as the next.
+    private func advance(from number: Int) -> Bool {
+        for table in hashJoins.dropFirst(number).reversed() {
+            guard let table else { continue }
+            if table.advance() { return true }
+            table.restart()
+        }
+        return false
     }
 
     /// The filter on encoded documents; unless it is profiled, also that of sorting.
@@ -195,8 +221,10 @@ final class SelectRun {
         tally?.rows.rowsIn += 1
         var continues = true
         var hasPartner = false
+        var isVisited = true
         try measure(tally?.rows, meter) { () throws(StoreError) in
-            try visitPartners(join, tally?.inner) { (row, pointer, isFound) throws(StoreError) in
+            isVisited = try visitPartners(number, tally?.inner) {
+                (row, pointer, isFound) throws(StoreError) in
                 frame.rows[join.source] = row
                 if let left = isFound ? join.residualPredicate : join.condition {
                     guard try left(frame) == .yes else { return true }
@@ -209,15 +237,24 @@ final class SelectRun {
                 return continues && join.matches == .all
             }
         }
-        guard continues, !hasPartner, join.kind == .left else { return continues }
+        guard continues, isVisited, !hasPartner, join.kind == .left else { return continues }
         frame.rows[join.source] = Row()
         tally?.rows.rowsOut += 1
         return try self.join(number + 1)
     }
 
-    /// Visits candidate partners of the current rows.
+    /// Visits candidate partners of the current rows; returns false if they belong to another pass.
     ///
-    /// `isFound` is true if the id lookup already satisfies the equality in the join condition.
+    /// `isFound` is true if the lookup already satisfies the equalities of the join condition.
+    private func visitPartners(
+        _ number: Int, _ tally: AccessTally?,
+        _ body: (Row, _ position: UInt64, _ isFound: Bool) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
+        if let table = hashJoins[number] { return try table.visit(body) }
+        try visitPartners(plan.joins[number], tally, body)
+        return true
+    }
+
     private func visitPartners(
         _ join: JoinPlan, _ tally: AccessTally?,
         _ body: (Row, _ position: UInt64, _ isFound: Bool) throws(StoreError) -> Bool
@@ -245,8 +282,7 @@ final class SelectRun {
             try run.run(.index(scan), tally) { (row, pointer) throws(StoreError) in
                 try body(row, pointer, isFound)
             }
-        case .scan:
-            try run.run(try allRows(of: join.source), tally, visit)
+        case .scan, .hash: try run.run(try allRows(of: join.source), tally, visit)
         }
     }
 
@@ -275,14 +311,15 @@ final class SelectRun {
             let tally = tallies?.joins[number]
             let access = try allRows(of: join.source)
             let run = AccessRun(store(of: join.source), plan.sources[join.source].collection)
-            try run.run(access, tally?.inner) {
-                (row, pointer) throws(StoreError) in
-                guard !found.contains(pointer) else { return true }
-                frame.rows[join.source] = row
-                tally?.rows.rowsOut += 1
-                isFinished = try !self.join(number + 1)
-                return !isFinished
-            }
+            repeat {
+                try run.run(access, tally?.inner) { (row, pointer) throws(StoreError) in
+                    guard !found.contains(pointer) else { return true }
+                    frame.rows[join.source] = row
+                    tally?.rows.rowsOut += 1
+                    isFinished = try !self.join(number + 1)
+                    return !isFinished
+                }
+            } while !isFinished && advance(from: number + 1)
         }
     }
 }

@@ -6,6 +6,7 @@ final class JoinPlan {
         /// A lookup of the id that an expression over the preceding rows yields.
         case id(Evaluator, Expression)
         case index(IndexLookup)
+        case hash(HashLookup)
         /// A scan of all documents for each preceding row.
         case scan
     }
@@ -56,11 +57,26 @@ struct IndexLookup {
     let isCovering: Bool
 }
 
+/// A lookup in a hash table of the rows of a source.
+struct HashLookup {
+    /// The compared values of the source.
+    let inner: [Evaluator]
+    /// The values over the preceding rows that they must equal.
+    let outer: [Evaluator]
+    /// The terms that compare them.
+    let expressions: [Expression]
+    /// The path to the rows of the table, which may include others.
+    let access: Access
+    let filter: FieldFilter?
+    let filterExpression: Expression?
+}
+
 /// A term of the condition of a join that compares its source with preceding rows.
 struct JoinEquality {
     /// The number of the term.
     let term: Int
-    /// The path of the visible field or the id of the source; nil for other expressions.
+    /// The expression over the source, and its path if it is a visible field or the id.
+    let inner: Expression
     let path: [String]?
     /// The expression over the preceding rows.
     let outer: Expression

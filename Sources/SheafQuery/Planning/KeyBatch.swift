@@ -7,7 +7,7 @@ package final class KeyBatch {
     /// The end of each key.
     @exclusivity(unchecked) private var ends: [Int] = []
 
-    /// Creates an empty batch of keys behind a prefix.
+    /// Creates an empty batch of keys that begin with a prefix.
     package init(behind prefix: [UInt8] = []) {
         self.prefix = prefix
         bytes = .allocate(byteCount: 4_096, alignment: 8)

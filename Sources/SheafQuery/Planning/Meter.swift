@@ -53,7 +53,12 @@ final class PlanTallies {
         let meter = Meter(clock)
         self.meter = meter
         access = AccessTally(plan.sources[0].path.access, meter)
-        joins = plan.joins.map { _ in Join(inner: AccessTally(nil, meter)) }
+        joins = plan.joins.map { join in
+            guard case .hash(let lookup) = join.lookup else {
+                return Join(inner: AccessTally(nil, meter))
+            }
+            return Join(inner: AccessTally(lookup.access, meter))
+        }
         second = AccessTally(nil, meter)
     }
 }

@@ -39,6 +39,10 @@ extension PlanDescriber {
                 "join", "\(join.kind.rawValue.lowercased()) \(way): \(condition)", [found, inner])
             operation.add("kind", .string(join.kind.rawValue.lowercased()))
             operation.add("inner", .string(way))
+            if case .hash(let lookup) = join.lookup {
+                operation.add(
+                    "hashed", .array(lookup.expressions.map { .string($0.description) }))
+            }
             operation.add("condition", .string(condition))
             operation.describe(join.matches)
             operation.measure(tally?.rows)
@@ -57,6 +61,11 @@ extension PlanDescriber {
             let text = "_id = \(expression.description)"
             return ("by _id", leaf("idScan", source, "", spans: [text], rows: nil, tally))
         case .index(let lookup): return ("by index", self.lookup(lookup, source, tally))
+        case .hash(let lookup):
+            return (
+                "by hash",
+                access(lookup.access, to: source, filter: lookup.filterExpression, tally)
+            )
         case .scan:
             let rows = count([collection.keys], of: source)
             return ("by scan", leaf("scan", source, "", rows: rows, tally))

@@ -9,6 +9,8 @@ final class PlanEnvironment {
     let context: FunctionContext
     let isStrict: Bool
     let directives: [Object]
+    /// Maximum memory of the hash table of a join, in bytes.
+    let maximumHashBytes: Int
 
     /// Cache of the collections looked up, by name.
     private var collections: [(name: String, description: CollectionDescription?)] = []
@@ -19,7 +21,8 @@ final class PlanEnvironment {
 
     init(
         text: String, store: any QueryStore, arguments: ArgumentValues,
-        context: FunctionContext, isStrict: Bool, directives: [Object]
+        context: FunctionContext, isStrict: Bool, directives: [Object],
+        maximumHashBytes: Int = QueryLimits.maximumHashBytes
     ) {
         self.text = text
         self.store = store
@@ -27,6 +30,7 @@ final class PlanEnvironment {
         self.context = context
         self.isStrict = isStrict
         self.directives = directives
+        self.maximumHashBytes = maximumHashBytes
     }
 
     func compiler() -> ExpressionCompiler {

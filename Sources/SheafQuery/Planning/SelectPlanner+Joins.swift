@@ -26,18 +26,24 @@ extension SelectPlanner {
         _ join: JoinClause, _ source: Int
     ) throws(StoreError) -> (JoinPlan.Lookup, rest: Expression?) {
         if environment.isVirtual(join.source) { return (.scan, nil) }
-        if join.source.index?.text.isEmpty == true { return (.scan, nil) }
         guard let collection = environment.collection(join.source) else { return (.scan, nil) }
-        let written = join.source.indexes.map(\.text)
+        let written = join.source.indexes.map(\.text).filter { !$0.isEmpty }
         notes += environment.notes(written, collection)
         let equalities = try equalities(of: join, source)
+        // An empty name allows a scan and excludes all indexes.
+        if join.source.index?.text.isEmpty == true {
+            return try hash(join, source, collection, equalities) ?? (.scan, nil)
+        }
         if let found = equalities.first(where: { $0.path == [Row.idName] }) {
             return (
                 .id(try compiler.compile(found.outer).evaluator, found.outer),
                 rest(of: join.condition, without: [found])
             )
         }
-        if let (index, used) = index(of: collection, written, equalities) {
+        let isByRow = equalities.contains { !$0.isConstant }
+        if let (index, used) = index(of: collection, written, equalities),
+            !isByRow || used.contains(where: { !$0.isConstant })
+        {
             var values: [Evaluator] = []
             for equality in used {
                 values.append(try compiler.compile(equality.outer).evaluator)
@@ -48,6 +54,7 @@ extension SelectPlanner {
                 isCovering: covers(index, collection, source))
             return (.index(lookup), rest(of: join.condition, without: used))
         }
+        if let found = try hash(join, source, collection, equalities) { return found }
         throw StoreError(
             .meaning,
             "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
@@ -63,13 +70,12 @@ extension SelectPlanner {
         for (number, term) in join.condition.conjuncts.enumerated() {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
             for (inner, outer) in [(left, right), (right, left)] {
-                guard let path = try path(of: inner, in: source),
-                    try depends(outer, onlyBefore: source)
+                guard try depends(inner, onlyOn: source), try depends(outer, onlyBefore: source)
                 else { continue }
                 found.append(
                     JoinEquality(
-                        term: number, path: path, outer: outer,
-                        isConstant: try depends(outer, onlyBefore: 0)))
+                        term: number, inner: inner, path: try path(of: inner, in: source),
+                        outer: outer, isConstant: try depends(outer, onlyBefore: 0)))
             }
         }
         return found
@@ -123,6 +129,51 @@ extension SelectPlanner {
             return types.isShown(path) ? path : nil
         default: return nil
         }
+    }
+
+    /// Returns the lookup in a hash table by all equalities; nil if there are none.
+    private func hash(
+        _ join: JoinClause, _ source: Int, _ collection: CollectionDescription,
+        _ equalities: [JoinEquality]
+    ) throws(StoreError) -> (JoinPlan.Lookup, rest: Expression?)? {
+        guard !equalities.isEmpty else { return nil }
+        let isByRow = equalities.contains { !$0.isConstant }
+        let used = equalities.filter { !isByRow || !$0.isConstant }
+        var (inner, outer): ([Evaluator], [Evaluator]) = ([], [])
+        for equality in used {
+            inner.append(try compiler.compile(equality.inner).evaluator)
+            outer.append(try compiler.compile(equality.outer).evaluator)
+        }
+        var hints = PlanHints()
+        hints.disablesIndexes = join.source.index?.text.isEmpty == true
+        var planner = AccessPlanner(
+            collection: collection, count: environment.store(of: join.source).count(in:))
+        planner.hints = hints
+        let condition = try ConditionReader(compiler: compiler, source: source)
+            .read(join.condition)
+        let (filter, terms, _) = try FilterCompiler(compiler: compiler, source: source)
+            .split(join.condition)
+        let lookup = HashLookup(
+            inner: inner, outer: outer,
+            expressions: used.map { join.condition.conjuncts[$0.term] },
+            access: planner.path(to: condition).access, filter: filter,
+            filterExpression: Self.conjunction(terms, of: join.condition))
+        return (.hash(lookup), rest(of: join.condition, without: used))
+    }
+
+    /// Whether an expression reads one source, and no other one.
+    private func depends(
+        _ expression: Expression, onlyOn source: Int
+    ) throws(StoreError) -> Bool {
+        var (reads, isOnly) = (false, true)
+        try expression.forEachPath { (path, range) throws(StoreError) in
+            switch try compiler.scope.resolve(path, at: range) {
+            case .row(source), .id(source, _), .field(source, _): reads = true
+            case .row, .id, .field: isOnly = false
+            case .variable: break
+            }
+        }
+        return reads && isOnly
     }
 
     /// Whether an expression reads only sources before `source`.

@@ -104,16 +104,21 @@ extension SelectPlan {
                 IndexAdvice(
                     name: index.name, collection: source.name, fields: index.fields, reason: ""))
         }
-        func visit(_ access: Access) {
+        func visit(_ access: Access, of source: SourcePlan) {
             switch access {
-            case .index(let scan): add(scan.index, sources[0])
-            case .union(let parts), .intersection(let parts): parts.forEach(visit)
+            case .index(let scan): add(scan.index, source)
+            case .union(let parts), .intersection(let parts):
+                for part in parts { visit(part, of: source) }
             case .nothing, .ids, .documents, .virtual, .rows: break
             }
         }
-        visit(sources[0].path.access)
+        visit(sources[0].path.access, of: sources[0])
         for join in joins {
-            if case .index(let lookup) = join.lookup { add(lookup.index, sources[join.source]) }
+            switch join.lookup {
+            case .index(let lookup): add(lookup.index, sources[join.source])
+            case .hash(let lookup): visit(lookup.access, of: sources[join.source])
+            case .id, .scan: break
+            }
         }
         return used
     }

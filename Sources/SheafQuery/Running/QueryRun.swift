@@ -14,6 +14,8 @@ package struct QueryOptions: Sendable {
     package var meter: EvaluationMeter?
     /// Default directives, which the statement's own directives override.
     package var directives: [Object] = []
+    /// Maximum memory of the hash table of a join, in bytes.
+    package var maximumHashBytes = QueryLimits.maximumHashBytes
     /// A clock in nanoseconds, for PROFILE.
     package var clock: @Sendable () -> UInt64
     /// The generator of ids for documents without an id.
@@ -70,7 +72,8 @@ package struct QueryRun {
             context: FunctionContext(
                 now: options.now, interruption: options.interruption, meter: options.meter),
             isStrict: options.isStrict,
-            directives: options.directives + statement.directives)
+            directives: options.directives + statement.directives,
+            maximumHashBytes: options.maximumHashBytes)
         self.options = options
     }
 

@@ -25,6 +25,8 @@ package enum QueryLimits {
     /// Maximum number of values within the result of a loop, which enclosing loops may multiply.
     package static let maximumLoopParts = 1 << 18
     package static let maximumJoins = 16
+    /// Maximum memory of the hash table of a join, in bytes; greater tables are made in parts.
+    package static let maximumHashBytes = 64 << 20
     /// Maximum number of fields in an index.
     package static let maximumIndexFields = 16
 

@@ -108,11 +108,14 @@ extension Reference {
             summary: "Combines the rows of two collections; at most 16 joins.",
             details: [
                 """
-                The joined collection must be reachable by `_id` or by an index on a field \
-                of the condition; `USE INDEX ''` allows a scan. LEFT keeps rows without a \
-                partner, and RIGHT the documents of the joined collection. `SELECT *` \
-                nests each document under its alias. There are no FULL, CROSS and NATURAL \
-                joins.
+                The condition must compare an expression of the joined collection with \
+                preceding ones by `=`. Its documents are found by `_id`, by an index, or in a \
+                hash table of at most 64 MiB: if it would be larger, it is made in parts, and \
+                the preceding documents are read once for each part. `USE INDEX ''` excludes \
+                indexes, and allows a condition without `=`, which takes a scan for each row. \
+                LEFT keeps rows without a partner, and RIGHT the documents of the joined \
+                collection. `SELECT *` nests each document under its alias. There are no FULL, \
+                CROSS and NATURAL joins.
                 """
             ],
             examples: [
@@ -132,7 +135,7 @@ extension Reference {
                         "{\"car\":\"c\"}",
                     ]),
                 ReferenceExample(
-                    "SELECT * FROM owners o JOIN cars c ON c.owner = o._id",
+                    "SELECT * FROM owners o JOIN cars c ON c.mileage > 3000",
                     [
                         """
                         error: Joining to "c" disallowed without appropriate index support. \
