@@ -3,7 +3,7 @@ enum Projection {
     /// The complete document of the only source.
     case document
     /// The rows of all sources, each under its name.
-    case rows([String])
+    case rows([(name: String, source: Int)])
     case columns([ProjectedColumn])
 }
 

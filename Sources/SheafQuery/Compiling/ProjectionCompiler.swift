@@ -7,7 +7,8 @@ enum ProjectionCompiler {
     ) throws(StoreError) -> Projection {
         if columns.count == 1, case .all(nil, _) = columns[0] {
             let members = compiler.scope.members
-            return members.count == 1 ? .document : .rows(members.map(\.name))
+            guard members.count > 1 else { return .document }
+            return .rows(members.enumerated().map { ($0.element.name, $0.offset) })
         }
         var names = ColumnNames(compiler)
         try names.check(columns)
@@ -62,7 +63,7 @@ extension Projection {
     var columnNames: [String]? {
         switch self {
         case .document: return nil
-        case .rows(let names): return names
+        case .rows(let rows): return rows.map(\.name)
         case .columns(let columns):
             var names: [String] = []
             for column in columns {
@@ -77,10 +78,10 @@ extension Projection {
     func object(_ frame: RowContext, _ types: [FieldTypes]) throws(StoreError) -> Object {
         switch self {
         case .document: return try frame.rows[0].object(types[0], frame.names) ?? Object()
-        case .rows(let names):
+        case .rows(let rows):
             var object = Object()
-            for (index, name) in names.enumerated() {
-                object[name] = try frame.rows[index].object(types[index], frame.names).map(
+            for (name, source) in rows {
+                object[name] = try frame.rows[source].object(types[source], frame.names).map(
                     Value.object)
             }
             return object

@@ -67,6 +67,8 @@ struct HashLookup {
     let expressions: [Expression]
     /// The path to the rows of the table, which may include others.
     let access: Access
+    /// The number of documents that the path visits.
+    let count: Int
     let filter: FieldFilter?
     let filterExpression: Expression?
 }

@@ -149,16 +149,26 @@ extension SelectPlanner {
         var planner = AccessPlanner(
             collection: collection, count: environment.store(of: join.source).count(in:))
         planner.hints = hints
-        let condition = try ConditionReader(compiler: compiler, source: source)
-            .read(join.condition)
+        let known = conditionKnown(by: join)
+        let condition = try ConditionReader(compiler: compiler, source: source).read(known)
         let (filter, terms, _) = try FilterCompiler(compiler: compiler, source: source)
-            .split(join.condition)
+            .split(known)
+        let path = planner.path(to: condition)
         let lookup = HashLookup(
             inner: inner, outer: outer,
             expressions: used.map { join.condition.conjuncts[$0.term] },
-            access: planner.path(to: condition).access, filter: filter,
-            filterExpression: Self.conjunction(terms, of: join.condition))
+            access: path.access, count: path.count, filter: filter,
+            filterExpression: Self.conjunction(terms, of: known))
         return (.hash(lookup), rest(of: join.condition, without: used))
+    }
+
+    /// Returns the condition that each row of the result with a match of a join satisfies.
+    private func conditionKnown(by join: JoinClause) -> Expression {
+        guard join.kind == .inner, !select.joins.contains(where: { $0.kind == .right }),
+            let condition = environment.condition(of: select)
+        else { return join.condition }
+        return Expression(
+            .and(join.condition.conjuncts + condition.conjuncts), at: join.condition.range)
     }
 
     /// Whether an expression reads one source, and no other one.

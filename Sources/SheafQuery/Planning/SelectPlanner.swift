@@ -5,6 +5,8 @@ import SheafDocument
 final class SelectPlanner {
     /// The statement; planning replaces the column names and numbers in its clauses.
     private(set) var select: Select
+    /// The statement before planning.
+    let written: Select
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
     var hints = PlanHints()
@@ -15,12 +17,14 @@ final class SelectPlanner {
 
     init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
         self.select = select
+        written = select
         self.rows = rows
         self.environment = environment
         compiler = environment.compiler()
     }
 
-    func plan() throws(StoreError) -> SelectPlan {
+    /// Plans the statement with its sources in their order.
+    func planAsWritten() throws(StoreError) -> SelectPlan {
         hints = try environment.hints(select.source)
         try environment.checkDirectives(ofJoins: select)
         guard select.joins.count <= hints.maximumJoins else {
