@@ -211,7 +211,13 @@ extension Reference {
             ],
             summary: "Returns the plan of a statement in one row, and does not run it.",
             details: [
-                "All statements can be explained."
+                """
+                All statements can be explained. The first child of a `join` is its outer \
+                side, which is the cheaper one of the first two sources. `inner` says how the \
+                other one is found: `by _id`, `by index`, `by hash` of the terms in `hashed`, \
+                or `by scan`. `matches` is `first` if one match of a row is enough, and \
+                `none` if a match removes the row.
+                """
             ],
             examples: [
                 ReferenceExample(
