@@ -338,12 +338,10 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
         .forBenchmarks(
             "BenchStores", on: "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite",
             "SheafBytes", "SheafStorage"),
-
         // The workloads of files, on Sheaf and on SQLite.
         .forBenchmarks(
             "BenchWorkloads", on: "BenchHarness", "BenchStores", "CSQLite", "Sheaf", "SheafBytes",
-            "SheafDocument", "SheafQuery", "SheafText"),
-
+            "SheafDocument", "SheafQuery", "SheafText", resources: [.embedInCode("DuckDB/Program")]),
         // The workloads of documents and peers.
         .executableTarget(
             name: "sheaf-bench",
@@ -354,7 +352,6 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
                 "SheafTransfer",
             ],
             path: "Benchmarks/Sources/SheafBench"),
-
         // Single operations, whose instructions and allocations are counted.
         .executableTarget(
             name: "sheaf-counted",

@@ -66,7 +66,8 @@ package struct Runner {
             }
             contestant.trial = nil
             contestant.removeFolders()
-            guard !outcome.failures.contains(contestant.name) else { continue }
+            guard !outcome.failures.contains(contestant.name), !contestant.samples.isEmpty
+            else { continue }
             outcome.figures += Figure.all(
                 of: contestant.samples, system: contestant.name, in: test, workload: workload)
             outcome.curves += LatencyCurve.all(
@@ -86,6 +87,8 @@ package struct Runner {
     ) async {
         do {
             try await work()
+        } catch let unavailable as SystemUnavailable {
+            log("\(label): \(contestant.name) is left out: \(unavailable)")
         } catch {
             log("\(label): \(contestant.name) failed: \(error)")
             if !outcome.failures.contains(contestant.name) {

@@ -100,6 +100,16 @@ package struct System {
     }
 }
 
+/// An error for a system that is not installed; its case runs without it.
+package struct SystemUnavailable: Error, CustomStringConvertible {
+    package let description: String
+
+    /// Creates an error from its reason.
+    package init(_ description: String) {
+        self.description = description
+    }
+}
+
 /// A system prepared for the rounds of one case.
 package protocol Trial: AnyObject {
     /// Runs one round; the sample of round 0, the warm-up, is discarded.

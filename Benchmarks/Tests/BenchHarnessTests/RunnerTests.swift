@@ -54,6 +54,17 @@ import Testing
         #expect(outcome.failures == ["broken"])
         #expect(outcome.figures.map(\.system) == ["working"])
     }
+
+    @Test func `a system that is not installed is left out, and is no failure`() async throws {
+        let notes = Notes()
+        let systems = [
+            System("absent") { _ in throw SystemUnavailable("it is not installed") },
+            System("working") { _ in Writer("w", notes) },
+        ]
+        let outcome = try await run(systems, rounds: 1)
+        #expect(outcome.failures.isEmpty)
+        #expect(outcome.figures.map(\.system) == ["working"])
+    }
 }
 
 /// A list of entries shared by several trials.

@@ -52,7 +52,8 @@ package struct RowComparison {
     /// Returns a complete document; numbers without a fraction are equal as integers and floats.
     private static func canonical(_ object: Object) -> String { number(.object(object)).json }
 
-    private static func column(_ value: Value) -> String {
+    /// Returns the text of a value that is equal in all systems.
+    static func column(_ value: Value) -> String {
         switch value {
         case .bool(let flag): flag ? "1" : "0"
         case .array, .object: number(value).json

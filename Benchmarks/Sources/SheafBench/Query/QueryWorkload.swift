@@ -1,5 +1,7 @@
 import BenchHarness
 import BenchStores
+import BenchWorkloads
+import SheafDocument
 
 /// Statements over 100,000 cars with all rows consumed, and the planning of new statements.
 ///
@@ -8,24 +10,36 @@ enum QueryWorkload {
     static var workload: Workload {
         Workload(
             "query", "statements over 100,000 documents of about 250 bytes of JSON",
-            cases: QueryCase.all.map { query in
-                Case(
-                    query.name, query.summary, unit: query.unit, .higher,
-                    systems: [
-                        System("sheaf") { try QueryTrial($0, query) { try SheafQueries($0) } },
-                        System("sqlite-json") {
-                            try QueryTrial($0, query) { try SQLiteQueries($0, hasColumns: false) }
-                        },
-                        System("sqlite-columns") {
-                            try QueryTrial($0, query) { try SQLiteQueries($0, hasColumns: true) }
-                        },
-                    ])
-            } + [
+            cases: QueryCase.all.map(test) + [
                 Case(
                     "parse-plan", "parsing and planning a new statement",
                     unit: "µs", .lower,
                     systems: [System("sheaf") { try ParsePlanTrial($0) }])
             ])
+    }
+
+    private static func test(_ query: QueryCase) -> Case {
+        let results = TableResults()
+        let tables = [
+            System("sheaf") { try QueryTrial($0, query, results) { try SheafQueries($0) } },
+            System("sqlite-json") {
+                try QueryTrial($0, query, results) { try SQLiteQueries($0, hasColumns: false) }
+            },
+            System("sqlite-columns") {
+                try QueryTrial($0, query, results) { try SQLiteQueries($0, hasColumns: true) }
+            },
+        ]
+        let columns = [
+            System("duckdb-json") {
+                try DuckDBQueryTrial($0, query, results, hasColumns: false)
+            },
+            System("duckdb-columns") {
+                try DuckDBQueryTrial($0, query, results, hasColumns: true)
+            },
+        ]
+        return Case(
+            query.name, query.summary, unit: query.unit, .higher,
+            systems: query.usesIndex ? tables : tables + columns)
     }
 }
 
@@ -40,11 +54,14 @@ struct QueryCase: Sendable {
     let columns: String
     /// The number of units per run.
     let weight: Int
+    /// Whether an index answers the statement; DuckDB, which has none for it, is left out then.
+    let usesIndex: Bool
 
     init(
-        _ name: String, _ summary: String, unit: String = "/s", weight: Int = 1, sheaf: String,
-        json: String, columns: String
+        _ name: String, _ summary: String, unit: String = "/s", weight: Int = 1,
+        usesIndex: Bool = false, sheaf: String, json: String, columns: String
     ) {
+        self.usesIndex = usesIndex
         self.name = name
         self.summary = summary
         self.unit = unit
@@ -52,6 +69,20 @@ struct QueryCase: Sendable {
         self.json = json
         self.columns = columns
         self.weight = weight
+    }
+
+    /// The text of `json` for DuckDB, whose function returns JSON instead of the value.
+    var duckDB: String {
+        json.replacing(#/json_extract\(([^,]+, '\$\.(price|amount)')\)/#) { match in
+            "CAST(json_extract_string(\(match.output.1)) AS DOUBLE)"
+        }.replacing("json_extract(", with: "json_extract_string(")
+    }
+
+    /// Returns rows in a form that is equal in all systems: of documents, only the IDs.
+    func comparable(_ rows: [[Value]]) -> TableRows {
+        let count = sheaf.hasPrefix("SELECT *") ? 1 : rows.first?.count ?? 0
+        return TableRows(
+            columns: (0..<count).map { "\($0)" }, rows: rows.map { Array($0.prefix(count)) })
     }
 
     static let all = [
@@ -68,7 +99,7 @@ struct QueryCase: Sendable {
                 """),
         QueryCase(
             "index-scan-1000", "about 1,000 documents through an index", unit: "documents/s",
-            weight: 1_000,
+            weight: 1_000, usesIndex: true,
             sheaf: "SELECT * FROM cars WHERE year = 1999 AND mileage BETWEEN 0 AND 70000",
             json: """
                 SELECT id, doc FROM cars WHERE json_extract(doc, '$.year') = 1999 \
@@ -78,14 +109,14 @@ struct QueryCase: Sendable {
                 SELECT id, description FROM cars WHERE year = 1999 AND mileage BETWEEN 0 AND 70000
                 """),
         QueryCase(
-            "count-half", "COUNT(*) of half of an index",
+            "count-half", "COUNT(*) of half of an index", usesIndex: true,
             sheaf: "SELECT COUNT(*) AS n FROM cars WHERE mileage >= 100000",
             json: """
                 SELECT COUNT(*) FROM cars WHERE json_extract(doc, '$.mileage') >= 100000
                 """,
             columns: "SELECT COUNT(*) FROM cars WHERE mileage >= 100000"),
         QueryCase(
-            "order-limit-20", "the first 20 in index order",
+            "order-limit-20", "the first 20 in index order", usesIndex: true,
             sheaf: "SELECT * FROM cars ORDER BY mileage LIMIT 20",
             json: "SELECT id, doc FROM cars ORDER BY json_extract(doc, '$.mileage') LIMIT 20",
             columns: "SELECT id, description FROM cars ORDER BY mileage LIMIT 20"),
@@ -135,6 +166,9 @@ enum QueryCars {
 protocol QuerySystem: AnyObject {
     /// Runs the statement and reads each row; returns the number of rows.
     func run(_ query: QueryCase) throws -> Int
+
+    /// Returns the rows of the statement; a row of complete documents begins with the ID.
+    func rows(_ query: QueryCase) throws -> [[Value]]
     func close()
 }
 
@@ -145,7 +179,10 @@ final class QueryTrial: Trial {
     private let seconds: Double
     private let rowCount: Int
 
-    init(_ stage: Stage, _ query: QueryCase, _ make: (Stage) throws -> any QuerySystem) throws {
+    init(
+        _ stage: Stage, _ query: QueryCase, _ results: TableResults,
+        _ make: (Stage) throws -> any QuerySystem
+    ) throws {
         self.query = query
         seconds = stage.scale.roundSeconds
         system = try make(stage)
@@ -153,6 +190,7 @@ final class QueryTrial: Trial {
         guard rowCount > 0 else {
             throw StoreFailure(description: "\(query.name) returned no rows")
         }
+        try results.compare(query.comparable(try system.rows(query)), of: query.name)
     }
 
     func run(round: Int) throws -> Sample {

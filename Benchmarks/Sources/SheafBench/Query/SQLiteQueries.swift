@@ -121,6 +121,25 @@ final class SQLiteQueries: QuerySystem {
         return rows
     }
 
+    func rows(_ query: QueryCase) throws -> [[Value]] {
+        let statement = try self.statement(query)
+        defer { sqlite3_reset(statement) }
+        var rows: [[Value]] = []
+        while sqlite3_step(statement) == SQLITE_ROW {
+            rows.append(
+                (0..<sqlite3_column_count(statement)).map { column in
+                    switch sqlite3_column_type(statement, column) {
+                    case SQLITE_TEXT:
+                        .string(String(cString: sqlite3_column_text(statement, column)))
+                    case SQLITE_INTEGER: .integer(sqlite3_column_int64(statement, column))
+                    case SQLITE_FLOAT: .float(sqlite3_column_double(statement, column))
+                    default: .null
+                    }
+                })
+        }
+        return rows
+    }
+
     private func statement(_ query: QueryCase) throws -> OpaquePointer {
         if let prepared { return prepared }
         let statement = try connection.prepare(hasColumns ? query.columns : query.json)

@@ -81,6 +81,12 @@ final class SheafQueries: QuerySystem {
         return outcome.items.count
     }
 
+    func rows(_ query: QueryCase) throws -> [[Value]] {
+        let result = QueryResult(try execute(query.sheaf))
+        let columns = result.columns ?? ["_id"]
+        return try result.items.map { item in try columns.map { try item[$0] ?? .null } }
+    }
+
     func close() {
         try? store.close()
     }

@@ -12,17 +12,17 @@ struct PreparedCars: Sendable {
 
     static let count = 100_000
 
-    /// Prepares the cars of a range of numbers.
-    init(_ numbers: Range<Int>) throws {
+    /// Prepares the cars of a range of numbers; a form that is not needed is left empty.
+    init(_ numbers: Range<Int>, asValues: Bool = true, asTexts: Bool = true) throws {
         var (values, texts, ids) = ([Value](), [String](), [String]())
         for number in numbers {
             let text = Cars.text(UInt64(number))
             let id = Cars.id(UInt64(number))
-            guard case .object(var object) = try Value(json: text) else { continue }
+            ids.append(id)
+            if asTexts { texts.append(text) }
+            guard asValues, case .object(var object) = try Value(json: text) else { continue }
             object["_id"] = .string(id)
             values.append(.object(object))
-            texts.append(text)
-            ids.append(id)
         }
         (self.values, self.texts, self.ids) = (values, texts, ids)
     }

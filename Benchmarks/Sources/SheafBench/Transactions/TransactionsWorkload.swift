@@ -1,11 +1,12 @@
 import BenchHarness
+import BenchWorkloads
 
 /// Documents through the public API: single statements and large transactions.
 enum TransactionsWorkload {
     static var workload: Workload {
         Workload(
             "transactions", "100,000 documents of about 250 bytes, through the public API",
-            cases: [get, fieldGet, arrayInsert, load, update, delete]
+            cases: [get, fieldGet, arrayInsert, load, millionLoad, update, delete]
                 + [durable(callers: 1), durable(callers: 8), durable(callers: 64), overhead])
     }
 
@@ -48,7 +49,27 @@ enum TransactionsWorkload {
         Case(
             "api-load-1000", "inserts in durable transactions of 1,000 statements",
             unit: "documents/s", .higher,
-            systems: both { peer, stage in try CarLoadTrial(peer, stage) })
+            systems: loaders { $0.pick(PreparedCars.count, quick: 20_000) })
+    }
+
+    private static var millionLoad: Case {
+        Case(
+            "api-load-1000-1m",
+            "1,000,000 inserts in durable transactions of 1,000 statements",
+            unit: "documents/s", .higher,
+            systems: loaders { $0.pick(1_000_000, quick: 100_000) })
+    }
+
+    /// Returns the systems that load an empty database; DuckDB by transactions and from a file.
+    private static func loaders(_ count: @escaping (Scale) -> Int) -> [System] {
+        both { peer, stage in try CarLoadTrial(peer, stage, count: count(stage.scale)) } + [
+            System(DuckDBProcess.system) {
+                try DuckDBLoadTrial($0, count: count($0.scale), .transactions)
+            },
+            System("duckdb-file") {
+                try DuckDBLoadTrial($0, count: count($0.scale), .file)
+            },
+        ]
     }
 
     private static var update: Case {
