@@ -16,6 +16,8 @@ package struct BenchmarkArguments: Equatable {
     /// Whether the rounds of the engine are profiled.
     package var isProfiled = false
     package var isQuick = false
+    /// Whether the times of the single queries of a case are printed.
+    package var showsQueries = false
     package var rounds: Int?
     package var directory: String?
     /// The JSON lines of an earlier run, which are drawn instead of measuring.
@@ -37,7 +39,8 @@ package struct BenchmarkArguments: Equatable {
     /// The maximum number of rounds.
     private static let maximumRounds = 1_000
     private static let options = [
-        "--json", "--quick", "--rounds", "--directory", "--baseline", "--fail-over", "--list",
+        "--json", "--quick", "--queries", "--rounds", "--directory", "--baseline", "--fail-over",
+        "--list",
         "--published", "--chart", "--table", "--plot", "--profile", "--check", "--help",
         "--version",
     ]
@@ -67,6 +70,7 @@ package struct BenchmarkArguments: Equatable {
             switch option {
             case "--json": isJSON = true
             case "--quick": isQuick = true
+            case "--queries": showsQueries = true
             case "--rounds": rounds = try Self.rounds(try value("a number"))
             case "--directory": directory = try value("a path")
             case "--baseline": baseline = try value("a file")

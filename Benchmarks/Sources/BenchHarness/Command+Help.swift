@@ -8,6 +8,7 @@ extension BenchmarkCommand {
 
           --json             print one JSON object per line
           --quick            less data and fewer rounds, for rough results in minutes
+          --queries          print the times of single queries, the slowest of sheaf first
           --rounds N         rounds per case (default 5; with --quick 3)
           --directory PATH   parent of the temporary data directory
           --baseline FILE    compare with the JSON lines of an earlier run

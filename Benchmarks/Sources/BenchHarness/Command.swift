@@ -142,7 +142,8 @@ package struct BenchmarkCommand {
         }
     }
 
-    static func log(_ message: String) {
+    /// Writes a message to standard error.
+    package static func log(_ message: String) {
         write("sheaf-bench: \(message)\n")
     }
 

@@ -15,6 +15,8 @@ package struct Figure {
     package let isRepeatable: Bool
     /// The average number of rows that an operation returned; nil if they are not counted.
     package let rows: Double?
+    /// Whether it is the figure of one of the queries that a case summarizes.
+    package let isQuery: Bool
 
     /// The best value of all rounds.
     package var best: Double { better == .higher ? range.upperBound : range.lowerBound }
@@ -22,7 +24,7 @@ package struct Figure {
     /// The name of the system that others are compared with.
     package static let engine = "sheaf"
 
-    /// Summarizes the samples of one system in one case, and in each of its parts.
+    /// Summarizes the samples of one system in one case, and in each of its parts and queries.
     package static func all(
         of samples: [Sample], system: String, in test: Case, workload: String
     ) -> [Figure] {
@@ -32,6 +34,16 @@ package struct Figure {
                 return samples.isEmpty
                     ? []
                     : figures(of: samples, system: system, in: test, part: part, workload: workload)
+            }
+            + test.queries.compactMap { query in
+                let values = samples.compactMap { $0.parts[query]?.value }
+                guard !values.isEmpty, case .value(let unit, let better) = test.headline
+                else { return nil }
+                return Figure(
+                    workload: workload, name: test.name(ofQuery: query), system: system,
+                    value: median(values), unit: unit, better: better, range: span(values),
+                    rounds: values.count, latencies: [:], isRepeatable: false, rows: nil,
+                    isQuery: true)
             }
     }
 
@@ -56,7 +68,7 @@ package struct Figure {
                     workload: workload, name: part ?? test.name, system: system,
                     value: median(values), unit: unit, better: better, range: span(values),
                     rounds: samples.count, latencies: percentiles, isRepeatable: true,
-                    rows: rows.isEmpty ? nil : median(rows)))
+                    rows: rows.isEmpty ? nil : median(rows), isQuery: false))
         }
         for percentile in Percentile.allCases {
             guard let value = percentiles[percentile] else { continue }
@@ -66,7 +78,7 @@ package struct Figure {
                     workload: workload, name: name, system: system, value: value, unit: "µs",
                     better: .lower, range: span(rounds.map { $0.microseconds(percentile) }),
                     rounds: samples.count, latencies: name == test.name ? percentiles : [:],
-                    isRepeatable: percentile.isRepeatable, rows: nil))
+                    isRepeatable: percentile.isRepeatable, rows: nil, isQuery: false))
         }
         return figures
     }

@@ -55,7 +55,10 @@ final class MeasuringSession {
             figures += more
             hasFailures = hasFailures || hasFailed
         }
-        if !arguments.isJSON { Table.lines(figures).forEach { print($0) } }
+        if !arguments.isJSON {
+            Table.lines(figures.filter { !$0.isQuery }).forEach { print($0) }
+            if arguments.showsQueries { Table.queries(figures).forEach { print($0) } }
+        }
         let isWorse = compare(figures)
         if hasFailures { return .systemFailed }
         return isWorse ? .regression : .success
@@ -82,7 +85,8 @@ final class MeasuringSession {
         }
         if arguments.plot != nil, let plots {
             let paths = try plots.draw(
-                figures, curves, of: workload.name, machine: conditions.machine)
+                figures.filter { !$0.isQuery }, curves, of: workload.name,
+                machine: conditions.machine)
             for path in paths { BenchmarkCommand.log("wrote \(path)") }
         }
         if let profiler, let plots {

@@ -21,6 +21,12 @@ package enum Percentile: String, CaseIterable, Sendable {
     package var isRepeatable: Bool { self != .p999 && self != .max }
 }
 
+/// Returns the geometric mean of positive values, or NaN if there are none.
+package func geometricMean(_ values: [Double]) -> Double {
+    guard !values.isEmpty else { return .nan }
+    return exp(values.map { log($0) }.reduce(0, +) / Double(values.count))
+}
+
 /// Sorted latencies.
 package struct Latencies {
     private let sorted: [UInt64]

@@ -14,6 +14,52 @@ package enum Table {
         return lines
     }
 
+    /// Returns a table for each case that summarizes queries, with the times of its queries.
+    ///
+    /// The last columns are the time of the engine divided by that of each other system; the
+    /// largest quotient of the first of them comes first. A query that the engine refuses has none,
+    /// and comes last.
+    package static func queries(_ figures: [Figure]) -> [String] {
+        let queries = figures.filter(\.isQuery)
+        let cases = figures.filter { figure in
+            queries.contains {
+                $0.workload == figure.workload && $0.name.hasPrefix("\(figure.name)/")
+            }
+        }
+        return cases.map { "\($0.workload)/\($0.name)" }.distinct.flatMap { path in
+            let own = queries.filter { "\($0.workload)/\($0.name)".hasPrefix("\(path)/") }
+            return [""] + queryTable(own, path)
+        }
+    }
+
+    private static func queryTable(_ figures: [Figure], _ path: String) -> [String] {
+        let systems = figures.map(\.system).distinct
+        let rivals = systems.filter { $0 != Figure.engine }
+        let header =
+            [path] + systems.map { "\($0) \(figures[0].unit)" }
+            + rivals.map { "\(Figure.engine)/\($0)" }
+        let rows = figures.map(\.name).distinct.map { name in
+            let values = systems.map { system in
+                figures.first { $0.name == name && $0.system == system }?.value ?? .nan
+            }
+            let engine = systems.firstIndex(of: Figure.engine).map { values[$0] } ?? .nan
+            let quotients = zip(systems, values).filter { $0.0 != Figure.engine }
+                .map { engine / $0.1 }
+            return (
+                name: String(name.split(separator: "/").last ?? ""), values: values,
+                quotients: quotients
+            )
+        }
+        let sorted = rows.sorted { left, right in
+            let (first, second) = (left.quotients.first ?? .nan, right.quotients.first ?? .nan)
+            return first > second || (first.isFinite && !second.isFinite)
+        }
+        let lines = sorted.map { row in
+            [row.name] + (row.values + row.quotients).map(Format.number)
+        }
+        return Format.table([header] + lines, rightAligned: Set(1..<header.count))
+    }
+
     private static func table(_ figures: [Figure]) -> [String] {
         let header = ["workload", "case", "system", "median", "unit", "min..max", "sheaf is"]
         let rows = figures.map { figure in

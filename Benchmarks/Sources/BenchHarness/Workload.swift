@@ -29,14 +29,18 @@ package struct Case {
     package let hasLatencies: Bool
     /// Names of operations whose figures are reported beside those of the case.
     package let parts: [String]
+    /// Names of queries that the value summarizes; their figures are reported only on request.
+    package let queries: [String]
     package let systems: [System]
 
     /// Creates a case that reports a value each round, optionally with latencies.
     package init(
         _ name: String, _ summary: String, unit: String, _ better: Better,
-        hasLatencies: Bool = false, parts: [String] = [], systems: [System]
+        hasLatencies: Bool = false, parts: [String] = [], queries: [String] = [],
+        systems: [System]
     ) {
         self.parts = parts
+        self.queries = queries
         self.name = name
         self.summary = summary
         self.headline = .value(unit: unit, better)
@@ -51,6 +55,7 @@ package struct Case {
         self.headline = .percentile(percentile)
         self.hasLatencies = true
         parts = []
+        queries = []
         self.systems = systems
     }
 
@@ -71,8 +76,11 @@ package struct Case {
                 names.append(name(of: percentile, part: part))
             }
             return names
-        }
+        } + queries.map(name(ofQuery:))
     }
+
+    /// Returns the name of the figure of a query.
+    func name(ofQuery query: String) -> String { "\(name)/\(query)" }
 }
 
 /// The direction in which a value improves.
@@ -127,7 +135,7 @@ package struct Sample {
     package let latencies: [UInt64]
     /// The average number of rows that an operation returned; nil if they are not counted.
     package let rows: Double?
-    /// The samples of the parts of the case.
+    /// The samples of the parts and queries of the case.
     package let parts: [String: Sample]
 
     /// Creates a sample; a case without latencies leaves them empty.

@@ -56,6 +56,11 @@ import Testing
         }
     }
 
+    @Test func `the times of single queries are printed on request`() throws {
+        #expect(try BenchmarkArguments(parsing: ["workloads", "--queries"]).showsQueries)
+        #expect(try !BenchmarkArguments(parsing: ["workloads"]).showsQueries)
+    }
+
     @Test func `help and version need no workload file`() throws {
         #expect(try BenchmarkArguments(parsing: ["run", "--help"]).action == .help)
         #expect(try BenchmarkArguments(parsing: ["run", "a", "b", "--version"]).action == .version)

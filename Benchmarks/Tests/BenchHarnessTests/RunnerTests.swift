@@ -65,6 +65,49 @@ import Testing
         #expect(outcome.failures.isEmpty)
         #expect(outcome.figures.map(\.system) == ["working"])
     }
+
+    /// A trial with two queries, of which the engine refuses one.
+    private final class Queries: Trial {
+        private let times: [String: Double]
+
+        init(_ times: [String: Double]) {
+            self.times = times
+        }
+
+        func run(round: Int) -> Sample {
+            Sample(geometricMean(Array(times.values)), parts: times.mapValues { Sample($0) })
+        }
+
+        func finish() {}
+    }
+
+    @Test func `figures of queries are apart, and their table begins with the slowest`()
+        async throws
+    {
+        let folder = try Folder.fresh(under: "/tmp")
+        defer { folder.remove() }
+        let runner = Runner(
+            scale: Scale(isQuick: true, rounds: 1), disk: folder, memory: folder, log: { _ in })
+        let test = Case(
+            "shop", "", unit: "µs", .lower, queries: ["fast", "slow", "refused"],
+            systems: [
+                System("sheaf") { _ in Queries(["fast": 2, "slow": 8]) },
+                System("sqlite") { _ in Queries(["fast": 4, "slow": 2, "refused": 1]) },
+            ])
+        let outcome = await runner.run(test, of: "workloads")
+        #expect(outcome.figures.filter { !$0.isQuery }.map(\.value).first == 4)
+        #expect(outcome.figures.filter(\.isQuery).count == 5)
+        #expect(test.figureNames == ["shop", "shop/fast", "shop/slow", "shop/refused"])
+        let lines = Table.queries(outcome.figures).map { line in
+            line.split(separator: " ").map(String.init)
+        }
+        #expect(
+            lines == [
+                [], ["workloads/shop", "sheaf", "µs", "sqlite", "µs", "sheaf/sqlite"],
+                ["slow", "8.00", "2.00", "4.00"], ["fast", "2.00", "4.00", "0.50"],
+                ["refused", "-", "1.00", "-"],
+            ])
+    }
 }
 
 /// A list of entries shared by several trials.

@@ -2,6 +2,12 @@ import BenchHarness
 import Testing
 
 @Suite struct StatisticsTests {
+    @Test func `the ratio of two geometric means is the geometric mean of the ratios`() {
+        #expect(abs(geometricMean([1, 10, 100]) - 10) < 1e-9)
+        #expect(abs(geometricMean([2, 8]) / geometricMean([1, 1]) - 4) < 1e-9)
+        #expect(geometricMean([]).isNaN)
+    }
+
     @Test func `a percentile is the smallest latency that covers its fraction`() {
         let latencies = Latencies((1...1_000).map { UInt64($0) * 1_000 }.reversed())
         #expect(latencies.microseconds(.p50) == 500)

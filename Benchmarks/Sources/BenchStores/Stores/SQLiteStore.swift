@@ -132,6 +132,9 @@ package final class SQLiteConnection {
         return statement
     }
 
+    /// The number of rows that the last statement changed.
+    package var changes: Int { Int(sqlite3_changes(handle)) }
+
     /// Executes a statement with texts as parameters.
     package func bind(_ statement: OpaquePointer, _ texts: [String]) throws {
         defer { sqlite3_reset(statement) }

@@ -33,6 +33,14 @@ final class SQLiteDatabase {
             isComplete: translation.columns == nil)
     }
 
+    /// Compiles a statement that no file describes.
+    func prepare(sql: String) throws -> SQLiteStatement {
+        SQLiteStatement(try connection.prepare(sql), connection, isComplete: false)
+    }
+
+    /// The number of rows that the last statement changed.
+    var changes: Int { connection.changes }
+
     /// Closes the connection; its statements must have been finalized.
     func close() { connection.close() }
 }
@@ -82,6 +90,11 @@ final class SQLiteStatement {
         else { return .null }
         object["_id"] = nil
         return .string(Value.object(object).json)
+    }
+
+    /// The names of the columns; empty if the statement returns no rows.
+    var columns: [String] {
+        (0..<sqlite3_column_count(handle)).map { String(cString: sqlite3_column_name(handle, $0)) }
     }
 
     /// Runs the statement, and passes each row; returns their number.
