@@ -132,6 +132,15 @@ package final class SQLiteConnection {
         return statement
     }
 
+    /// Sets a flag whenever a row is inserted, updated or deleted, until the connection is closed.
+    package func markChanges(at flag: UnsafeMutablePointer<Bool>) {
+        sqlite3_update_hook(
+            handle,
+            { context, _, _, _, _ in
+                context?.assumingMemoryBound(to: Bool.self).pointee = true
+            }, flag)
+    }
+
     /// The number of rows that the last statement changed.
     package var changes: Int { Int(sqlite3_changes(handle)) }
 
