@@ -1,8 +1,9 @@
 """Executes statements in DuckDB, and measures them with the clock of this process.
 
-Reads a request per line, a JSON object, and writes a line with the answer. The statements run by the
-C interface, which the extension module of the Python package exports: statements are prepared once,
-and rows stay in the column chunks that DuckDB returns. Only comparisons create Python objects.
+Reads a request per line, a JSON object, and writes a line with the answer. The statements run by
+the C interface, which the extension module of the Python package exports: statements are prepared
+once, and rows stay in the column chunks that DuckDB returns. Only comparisons create objects of
+Python.
 """
 
 import ctypes

@@ -2,6 +2,11 @@ extension CatalogQueries {
     /// Prices by location.
     static let prices = [
         TableQuery(
+            "lowest-amounts-of-location",
+            """
+            SELECT amount FROM prices WHERE _id.location = :location ORDER BY amount LIMIT 20
+            """, ["location": .integer(0...9)]),
+        TableQuery(
             "cheapest-of-location",
             """
             SELECT _id.product, amount FROM prices WHERE _id.location = :location \
