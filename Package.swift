@@ -30,9 +30,12 @@ extension Target {
     }
 
     /// Creates a library of benchmarks.
-    fileprivate static func forBenchmarks(_ name: String, on dependencies: Dependency...) -> Target
-    {
-        target(name: name, dependencies: dependencies, path: "Benchmarks/Sources/\(name)")
+    fileprivate static func forBenchmarks(
+        _ name: String, on dependencies: Dependency..., resources: [Resource] = []
+    ) -> Target {
+        target(
+            name: name, dependencies: dependencies, path: "Benchmarks/Sources/\(name)",
+            resources: resources)
     }
 
     /// Creates a program of tests.
@@ -333,7 +336,6 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
                 "BenchHarness", "BenchWorkloads", "SheafDocument", "SheafQuery", "SheafTestSupport",
             ],
             path: "Benchmarks/Tests/BenchHarnessTests"),
-
         // Stores of keys and bytes: the log and the tree of Sheaf, and four other systems.
         .forBenchmarks(
             "BenchStores", on: "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite",
