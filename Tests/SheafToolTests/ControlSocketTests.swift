@@ -34,6 +34,8 @@ import Testing
         _ = try peer.address()
         let client = try RawClient(scene.path("ann.peer"))
         client.send(#"{"do":"#)
+        // Connections are accepted in order, so the peer serves this one after that of the client.
+        #expect(try peer.execute("SELECT * FROM system:dual").isEmpty == false)
         #expect(try peer.stop() == 0)
         #expect(client.read() == #"!{"code":1,"message":"the peer is stopping"}"# + "\n")
     }
