@@ -52,6 +52,32 @@ struct StatementRollbackTests {
         #expect(failures > 100 && successes > 100)
     }
 
+    @Test func `a document that is too long is neither inserted nor changed`() async throws {
+        let directory = TemporaryDirectory()
+        let store = try await Store.open(at: directory.path)
+        try await store.execute("ALTER SYSTEM SET document_size_hard_limit_bytes = 1000")
+        let text = String(repeating: "x", count: 2_000)
+        let long: Value = ["_id": "a", "text": .string(text)]
+        try await store.transaction { transaction in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 'b', 'text': 'short'})")
+            let inserted = await #expect(throws: StoreError.self) {
+                try await transaction.execute(
+                    "INSERT INTO t DOCUMENTS (:long)", QueryArguments(["long": long]))
+            }
+            #expect(inserted?.reason == .limit)
+            let changed = await #expect(throws: StoreError.self) {
+                try await transaction.execute(
+                    "UPDATE t SET text = :text WHERE _id = 'b'",
+                    QueryArguments(["text": .string(text)]))
+            }
+            #expect(changed?.reason == .limit)
+            let rows = try await transaction.execute("SELECT * FROM t").items
+            #expect(try rows.map { try $0["text"] } == ["short"])
+            return .commit
+        }
+        try await store.close()
+    }
+
     /// Runs transactions on a new store with a constant clock.
     private func run(_ scripts: [Script], at path: String) async throws -> [Outcomes] {
         var options = StoreOptions()
