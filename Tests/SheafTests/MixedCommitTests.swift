@@ -61,4 +61,22 @@ import Testing
         follower.join(try changes(one, since: before))
         #expect(follower == document)
     }
+
+    @Test func `edits with and without a delta in one commit are all among its changes`() throws {
+        let simulation = try DocumentSimulation(seed: 1, clock: FakeClock())
+        // Names have numbers from their third occurrence on, and then edits need no delta.
+        for number in 0..<4 {
+            let object: Object = ["a": .integer(Int64(number)), "b": 1, "c": 1]
+            try commit(simulation, .insert(object, onConflict: .merge))
+        }
+        let before = simulation.engine.snapshot().log.commit
+        let then = try changes(simulation, since: 0)
+        try commit(
+            simulation, .edit([.set(path: ["a"], to: 9)]), .edit([.unset(path: ["c"])]))
+        let document = BytesDocument(try changes(simulation, since: 0))
+        #expect(document.value == ["a": 9, "b": 1])
+        var follower = BytesDocument(then)
+        follower.join(try changes(simulation, since: before))
+        #expect(follower == document)
+    }
 }
