@@ -16,6 +16,8 @@ enum Operation: String, CaseIterable {
     case delete
     case get
     case typed
+    /// The search of a car by an indexed field.
+    case find
     /// The parsing and planning of a new statement.
     case plan
 }
@@ -70,6 +72,7 @@ struct CountedCars {
         case .make, .prepare: return
         case .get: try await get(count)
         case .typed: try await getTyped(count)
+        case .find: try await find(count)
         case .plan: try plan(count)
         case .insert, .insertJSON, .update, .delete:
             for start in stride(from: 0, to: count, by: Self.batch) {
@@ -102,7 +105,7 @@ struct CountedCars {
         case .delete:
             try await transaction.execute(
                 "DELETE FROM cars WHERE _id = :id", QueryArguments(["id": .string(ids[car])]))
-        case .make, .prepare, .get, .typed, .plan: return
+        case .make, .prepare, .get, .typed, .find, .plan: return
         }
     }
 
@@ -112,6 +115,15 @@ struct CountedCars {
                 "SELECT * FROM cars WHERE _id = :id", QueryArguments(["id": .string(ids[car])]))
             let year = try result.items[0]["year"]
             precondition(year != nil, "Each car has a year.")
+        }
+    }
+
+    private func find(_ count: Int) async throws {
+        for car in 0..<count {
+            let result = try await store.execute(
+                "SELECT make, model FROM cars WHERE mileage = :mileage",
+                QueryArguments(["mileage": .integer(Int64(car * 7 % 300_000))]))
+            for item in result.items { _ = try item["model"] }
         }
     }
 

@@ -40,6 +40,14 @@ package struct CollectionDescription: Sendable {
         self.hasPendingChanges = hasPendingChanges
     }
 
+    /// Whether the same keys and indexes find the documents of two states of the collection.
+    package func isFound(like other: CollectionDescription) -> Bool {
+        keyPrefix == other.keyPrefix && tombstones == other.tombstones
+            && hasPendingChanges == other.hasPendingChanges
+            && indexes.count == other.indexes.count
+            && zip(indexes, other.indexes).allSatisfy { $0.isSame(as: $1) }
+    }
+
     /// Returns the tombstone keys that correspond to the document keys in `range`.
     package func tombstones(in range: KeyRange) -> KeyRange? {
         guard let tombstones else { return nil }

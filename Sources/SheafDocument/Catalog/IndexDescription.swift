@@ -28,6 +28,12 @@ package struct IndexDescription: Sendable {
         self.irregularKeys = irregularKeys
     }
 
+    /// Whether two descriptions are of the same index with the same kind of entries.
+    func isSame(as other: IndexDescription) -> Bool {
+        keyPrefix == other.keyPrefix && irregularKeys == other.irregularKeys
+            && fields == other.fields && name == other.name
+    }
+
     /// Returns the same index with a range of truncated entries.
     package func withIrregularKeys(_ keys: KeyRange) -> IndexDescription {
         IndexDescription(name: name, fields: fields, keyPrefix: keyPrefix, irregularKeys: keys)

@@ -57,6 +57,14 @@ extension ExpressionCompiler {
         }
     }
 
+    /// Returns the predicate of a condition; nil if it is always true.
+    func conditionPredicate(_ expression: Expression) throws(StoreError) -> Predicate? {
+        switch try compilePredicate(expression) {
+        case .constant(.yes): return nil
+        case let compiled: return compiled.predicate
+        }
+    }
+
     /// Applies a test to values, immediately if all are constant.
     private func predicate(
         _ operands: [Compiled],

@@ -78,7 +78,7 @@ struct FilterCompiler {
         return filters
     }
 
-    private func path(of expression: Expression) throws(StoreError) -> FieldPath? {
+    func path(of expression: Expression) throws(StoreError) -> FieldPath? {
         guard case .path(let names) = expression.node,
             case .field(source, let path) = try compiler.scope.resolve(
                 names, at: expression.range)
@@ -98,7 +98,7 @@ struct FilterCompiler {
 }
 
 extension ComparisonOperator {
-    fileprivate var outcomes: FieldFilter.Outcomes {
+    var outcomes: FieldFilter.Outcomes {
         switch self {
         case .equal: .equal
         case .notEqual: [.less, .greater]

@@ -4,6 +4,8 @@ import SheafDocument
 enum Operand: Sendable {
     case literal(Value)
     case parameter(String)
+    /// An object of such values.
+    case object([(name: String, value: Operand)])
 
     init?(_ expression: Expression) {
         switch expression.node {
@@ -13,11 +15,34 @@ enum Operand: Sendable {
         }
     }
 
+    /// Creates the operand of an expression, which may be an object of literals and parameters.
+    init?(composing expression: Expression) {
+        guard case .object(let fields) = expression.node else {
+            self.init(expression)
+            return
+        }
+        var parts: [(name: String, value: Operand)] = []
+        for field in fields {
+            guard let value = Operand(field.value),
+                !parts.contains(where: { $0.name.isSpelled(field.name) })
+            else { return nil }
+            parts.append((field.name, value))
+        }
+        self = .object(parts)
+    }
+
     /// Returns the value; nil if the argument is missing.
     func value(_ arguments: ArgumentValues) -> Value? {
         switch self {
-        case .literal(let value): value
-        case .parameter(let name): arguments[name]
+        case .literal(let value): return value
+        case .parameter(let name): return arguments[name]
+        case .object(let parts):
+            var fields: [Object.Field] = []
+            for part in parts {
+                guard let value = part.value.value(arguments) else { return nil }
+                fields.append(Object.Field(part.name, value))
+            }
+            return .object(Object(sorting: fields))
         }
     }
 }

@@ -6,7 +6,7 @@ import SheafDocument
 /// The tree counts its entries, so the number of entries in a range is exact, not estimated.
 struct AccessPlanner {
     let collection: CollectionDescription
-    let count: (KeyRange) -> Int
+    var count: (KeyRange) -> Int
     var hints = PlanHints()
     /// The requested order; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
@@ -45,6 +45,29 @@ struct AccessPlanner {
                 access: .documents([collection.keys], isReversed: false),
                 count: count(collection.keys), isExact: isExact),
             fields: [Self.idOrder], fixed: [])
+    }
+
+    /// Returns the path of the same kind as an earlier one, to the documents that satisfy all
+    /// conditions; nil if they allow none.
+    func path(like access: Access, _ conditions: [Condition]) -> AccessPath? {
+        var others: [Condition] = []
+        let fields = FieldSets(conditions, others: &others)
+        guard !fields.isEmpty else { return nil }
+        switch access {
+        case .ids:
+            guard let path = primary(fields, isRestExact: others.isEmpty), case .ids = path.access
+            else { return nil }
+            return path
+        case .documents:
+            guard let path = primary(fields, isRestExact: others.isEmpty) else {
+                return scan(conditions.isEmpty ? .always : .anything)
+            }
+            if case .documents = path.access { return path }
+            return nil
+        case .index(let scan):
+            return path(scan.index, fields, isRestExact: others.isEmpty)
+        default: return nil
+        }
     }
 
     private func cost(of path: AccessPath) -> Double {

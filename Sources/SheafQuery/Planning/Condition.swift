@@ -87,7 +87,7 @@ struct ConditionReader {
     }
 
     /// Returns the path of a visible field of the source; nil for other expressions.
-    private func path(of expression: Expression) throws(StoreError) -> [String]? {
+    func path(of expression: Expression) throws(StoreError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }
         switch try compiler.scope.resolve(path, at: expression.range) {
         case .id(source, let rest): return [Row.idName] + rest
@@ -118,7 +118,8 @@ struct ConditionReader {
         return .anything
     }
 
-    private static func comparison(
+    /// Returns the condition of a comparison of a field with a constant.
+    static func comparison(
         _ path: [String], _ operation: ComparisonOperator, _ value: Value?
     ) -> Condition {
         guard let value else { return .never }

@@ -13,4 +13,9 @@ package struct PlanState: Equatable, Sendable {
         self.nameCount = nameCount
         self.hasIndexes = hasIndexes
     }
+
+    /// Whether names have the same numbers, and indexes are as usable, in another state.
+    func hasSameNames(as other: PlanState) -> Bool {
+        store == other.store && nameCount == other.nameCount && hasIndexes == other.hasIndexes
+    }
 }

@@ -14,7 +14,11 @@ final class SelectPlan {
     var isOrdered = true
     var limit: Int?
     var offset = 0
-    var projection: Projection
+    var projection: Projection {
+        didSet { columnNames = projection.columnNames }
+    }
+    /// Names of the columns in order; nil if they depend on the documents.
+    private(set) var columnNames: [String]?
     var isDistinct = false
     /// Advice about the statement.
     var notes: [String] = []
@@ -34,7 +38,29 @@ final class SelectPlan {
         return grouping != nil || !isOrdered || order.isEmpty && offset == 0
     }
 
+    /// Creates a copy whose first source may get another access path.
+    init(_ plan: SelectPlan) {
+        var sources = plan.sources
+        sources[0] = SourcePlan(sources[0])
+        self.sources = sources
+        types = plan.types
+        joins = plan.joins
+        requested = plan.requested
+        grouping = plan.grouping
+        order = plan.order
+        isOrdered = plan.isOrdered
+        limit = plan.limit
+        offset = plan.offset
+        countedRanges = plan.countedRanges
+        projection = plan.projection
+        columnNames = plan.columnNames
+        isDistinct = plan.isDistinct
+        notes = plan.notes
+        variableCount = plan.variableCount
+    }
+
     init(sources: [SourcePlan], joins: [JoinPlan], projection: Projection) {
+        columnNames = projection.columnNames
         self.sources = sources
         types = sources.map(\.types)
         self.joins = joins
@@ -70,7 +96,7 @@ final class SourcePlan {
     /// The name of a system collection without its namespace; nil for other collections.
     let virtualName: String?
     let types: FieldTypes
-    let path: AccessPath
+    var path: AccessPath
     /// The earlier state that the source reads; nil for the state of the run.
     let past: (any QueryStore)?
 
@@ -85,6 +111,16 @@ final class SourcePlan {
         self.types = types
         self.path = path
         self.past = past
+    }
+
+    init(_ source: SourcePlan) {
+        name = source.name
+        alias = source.alias
+        virtualName = source.virtualName
+        collection = source.collection
+        types = source.types
+        path = source.path
+        past = source.past
     }
 }
 
@@ -118,6 +154,23 @@ extension SelectPlan {
     /// Whether each scanned document is a row of the result, in scan order.
     var isStraight: Bool {
         filter == nil && condition == nil && joins.isEmpty && grouping == nil && isOrdered
+    }
+
+    /// Returns the ranges that COUNT(*) can count without visiting entries, or nil.
+    func rangesToCount(_ path: AccessPath) -> (of: [KeyRange], without: [KeyRange])? {
+        guard let grouping, grouping.keys.isEmpty, joins.isEmpty, filter == nil, condition == nil,
+            path.isExact,
+            grouping.columns.allSatisfy({ $0.operand == nil && $0.kind == .count }),
+            let collection = sources[0].collection, !collection.hasPendingChanges
+        else { return nil }
+        switch path.access {
+        case .nothing: return ([], [])
+        case .index(let scan): return (scan.ranges, [])
+        case .documents(let ranges, _):
+            let tombstones = ranges.compactMap { collection.tombstones(in: $0) }
+            return tombstones.count == ranges.count ? (ranges, tombstones) : nil
+        default: return nil
+        }
     }
 
     /// Number of leading rows needed, including those that OFFSET skips; nil if there is no limit.

@@ -5,26 +5,30 @@ extension SelectPlanner {
     /// Plans the statement, with the first joined source as the outer side if that is cheaper.
     ///
     /// The numbers of documents and index entries are exact, so no statistics are needed.
-    func plan() throws(StoreError) -> SelectPlan {
+    func plan() throws(StoreError) -> SelectPlan { try planInBestOrder().plan }
+
+    /// Plans the statement like `plan()`; returns whether the order of the sources is the written
+    /// one.
+    func planInBestOrder() throws(StoreError) -> (plan: SelectPlan, isAsWritten: Bool) {
         let plan = try planAsWritten()
-        guard plan.visitsAllRows, let turned = turned(),
-            plan.cost(isLowest: true) >= Self.leastCost,
+        guard plan.isWorthTurning, let turned = turned(),
             // The turned statement fails only as the written one does.
             let other = try? SelectPlanner(turned, environment).planAsWritten(),
             other.cost(isLowest: false) * Self.margin < plan.cost(isLowest: true),
             !(plan.isHashed && other.isIndexed)
-        else { return plan }
+        else { return (plan, true) }
         if case .rows(let rows) = other.projection {
             other.projection = .rows([rows[1], rows[0]] + rows.dropFirst(2))
         }
         other.notes = plan.notes
-        return other
+        return (other, false)
     }
 
-    /// Costs for which another order is not worth planning.
-    private static let leastCost = 1_000.0
     /// The advantage that another order must have.
     private static let margin = 1.5
+
+    /// Whether the first two sources may be exchanged.
+    var mayTurn: Bool { turned() != nil }
 
     /// Returns the statement with its first two sources exchanged; nil if its order is fixed.
     private func turned() -> Select? {
@@ -45,6 +49,14 @@ extension SelectPlanner {
 }
 
 extension SelectPlan {
+    /// Costs for which another order is not worth planning.
+    private static let leastCost = 1_000.0
+
+    /// Whether another order of the sources may be cheaper by more than its planning.
+    var isWorthTurning: Bool {
+        visitsAllRows && !joins.isEmpty && cost(isLowest: true) >= Self.leastCost
+    }
+
     fileprivate var isHashed: Bool {
         if case .hash = joins[0].lookup { true } else { false }
     }

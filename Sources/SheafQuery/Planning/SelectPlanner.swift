@@ -14,6 +14,8 @@ final class SelectPlanner {
     var notes: [String] = []
     /// The rows of the source, if they were computed before.
     private let rows: [Object]?
+    /// The planner of the access path, after planning.
+    private(set) var plannedAccess: AccessPlanner?
 
     init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
         self.select = select
@@ -61,7 +63,8 @@ final class SelectPlanner {
         }
         plan.notes = notes
         plan.variableCount = compiler.scope.variableCount
-        plan.countedRanges = countedRanges(of: plan, path)
+        plan.countedRanges = plan.rangesToCount(path)
+        plannedAccess = planner
         return plan
     }
 
@@ -80,7 +83,7 @@ final class SelectPlanner {
         // Covering scans have no encoded documents to filter, and rows added by a right join have
         // no first source, so the complete condition is evaluated on rows.
         if access.isCovering || needsCompleteRows {
-            filtered.residualPredicate = try predicate(expression)
+            filtered.residualPredicate = try compiler.conditionPredicate(expression)
             filtered.residualExpression = expression
             return filtered
         }
@@ -89,12 +92,13 @@ final class SelectPlanner {
         filtered.filter = filter
         filtered.filterExpression = Self.conjunction(terms, of: expression)
         filtered.residualExpression = Self.conjunction(rest, of: expression)
-        filtered.residualPredicate = try filtered.residualExpression.flatMap(predicate)
+        filtered.residualPredicate = try filtered.residualExpression.flatMap(
+            compiler.conditionPredicate)
         return filtered
     }
 
     /// Whether rows may lack a document of the first source that a filter could read.
-    private var needsCompleteRows: Bool {
+    var needsCompleteRows: Bool {
         select.joins.contains { $0.kind == .right } || environment.isVirtual(select.source)
     }
 
@@ -115,13 +119,6 @@ final class SelectPlanner {
         _ terms: [Expression], of whole: Expression
     ) -> Expression? {
         terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
-    }
-
-    private func predicate(_ expression: Expression) throws(StoreError) -> Predicate? {
-        switch try compiler.compilePredicate(expression) {
-        case .constant(.yes): return nil
-        case let compiled: return compiled.predicate
-        }
     }
 
     // MARK: Access
@@ -303,24 +300,5 @@ final class SelectPlanner {
             compiler.groups = nil
         }
         return Output(projection: projection, grouping: grouping, order: order)
-    }
-
-    /// Returns the ranges that COUNT(*) can count without visiting entries, or nil.
-    private func countedRanges(
-        of plan: SelectPlan, _ path: AccessPath
-    ) -> (of: [KeyRange], without: [KeyRange])? {
-        guard let grouping = plan.grouping, grouping.keys.isEmpty, plan.joins.isEmpty,
-            plan.filter == nil, plan.condition == nil, path.isExact,
-            grouping.columns.allSatisfy({ $0.operand == nil && $0.kind == .count }),
-            let collection = plan.sources[0].collection, !collection.hasPendingChanges
-        else { return nil }
-        switch path.access {
-        case .nothing: return ([], [])
-        case .index(let scan): return (scan.ranges, [])
-        case .documents(let ranges, _):
-            let tombstones = ranges.compactMap { collection.tombstones(in: $0) }
-            return tombstones.count == ranges.count ? (ranges, tombstones) : nil
-        default: return nil
-        }
     }
 }

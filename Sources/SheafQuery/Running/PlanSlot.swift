@@ -7,9 +7,9 @@ struct PlanBasis: Sendable {
     let arguments: ArgumentValues
     let isStrict: Bool
 
-    /// Creates a basis for caching; nil without a state, or with large arguments.
-    init?(_ state: PlanState?, _ arguments: ArgumentValues, isStrict: Bool) {
-        guard let state, arguments.allSatisfy(\.isSmall) else { return nil }
+    /// Creates a basis for caching; nil with large arguments.
+    init?(_ state: PlanState, _ arguments: ArgumentValues, isStrict: Bool) {
+        guard arguments.allSatisfy(\.isSmall) else { return nil }
         self.state = state
         self.arguments = arguments
         self.isStrict = isStrict
@@ -21,7 +21,7 @@ struct PlanBasis: Sendable {
     }
 }
 
-/// A cache of the last plan of a statement, valid until one of the inputs changes.
+/// A cache of the last plan of a statement, and of its compiled form for other arguments.
 package final class PlanSlot: Sendable {
     private struct CachedPlan: Sendable {
         let basis: PlanBasis
@@ -30,18 +30,77 @@ package final class PlanSlot: Sendable {
         nonisolated(unsafe) let plan: SelectPlan
     }
 
-    private let cached = Mutex<CachedPlan?>(nil)
+    private struct CachedStatement: Sendable {
+        /// The last state in which the collections were as in the plan.
+        var state: PlanState
+        let isStrict: Bool
+        nonisolated(unsafe) let compiled: CompiledSelect
+    }
+
+    private struct Contents: Sendable {
+        var plan: CachedPlan?
+        var statement: CachedStatement?
+        /// A plan of the compiled statement that no run uses.
+        nonisolated(unsafe) var spare: SelectPlan?
+    }
+
+    private let contents = Mutex(Contents())
 
     init() {}
 
     func plan(_ basis: PlanBasis) -> SelectPlan? {
-        guard let kept = cached.withLock({ $0 }), kept.basis.isSame(as: basis) else { return nil }
+        guard let kept = contents.withLock({ $0.plan }), kept.basis.isSame(as: basis) else {
+            return nil
+        }
         return kept.plan
     }
 
     func cache(_ plan: SelectPlan, _ basis: PlanBasis) {
         let new = CachedPlan(basis: basis, plan: plan)
-        cached.withLock { $0 = new }
+        contents.withLock { $0.plan = new }
+    }
+
+    /// Returns the compiled statement, if its collections are still those of the plan.
+    func compiled(
+        _ state: PlanState, _ environment: PlanEnvironment, isStrict: Bool
+    ) -> CompiledSelect? {
+        guard var kept = contents.withLock({ $0.statement }), kept.isStrict == isStrict else {
+            return nil
+        }
+        if kept.state == state { return kept.compiled }
+        guard kept.state.hasSameNames(as: state),
+            kept.compiled.plan.sources.allSatisfy({ source in
+                guard let collection = source.collection else { return false }
+                return environment.store.collection(source.name)?.isFound(like: collection) == true
+            })
+        else { return nil }
+        kept.state = state
+        let new = kept
+        contents.withLock { $0.statement = new }
+        return kept.compiled
+    }
+
+    func cache(_ compiled: CompiledSelect, _ state: PlanState, isStrict: Bool) {
+        let new = CachedStatement(state: state, isStrict: isStrict, compiled: compiled)
+        contents.withLock { ($0.statement, $0.spare) = (new, nil) }
+    }
+
+    /// Binds the arguments of a run; returns nil if the statement must be planned.
+    func bind(
+        _ compiled: CompiledSelect, _ environment: PlanEnvironment
+    ) throws(StoreError) -> SelectPlan? {
+        let spare = contents.withLock { contents in
+            defer { contents.spare = nil }
+            return contents.statement?.compiled === compiled ? contents.spare : nil
+        }
+        return try compiled.plan(environment, spare)
+    }
+
+    /// Keeps a plan that `bind` returned, and that its run has used, for another run.
+    func release(_ plan: SelectPlan, of compiled: CompiledSelect) {
+        contents.withLock { contents in
+            if contents.statement?.compiled === compiled { contents.spare = plan }
+        }
     }
 }
 

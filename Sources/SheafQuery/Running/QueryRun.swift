@@ -82,18 +82,47 @@ package struct QueryRun {
         // Planning evaluates constants. Their cost must not depend on the cache, so a metered run
         // does not use it.
         let isPlanReusable = options.meter == nil && options.directives.isEmpty
-        let basis =
-            isPlanReusable && !statement.readsPast
-            ? PlanBasis(
-                environment.store.planState, options.arguments, isStrict: options.isStrict) : nil
-        if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }
-        guard case .select(let select) = statement.body else {
-            return try rows(of: statement.body)
+        if isPlanReusable, !statement.readsPast, let state = environment.store.planState,
+            let rows = try cachedRows(state)
+        {
+            return rows
         }
-        let planner = SelectPlanner(select, environment)
-        let plan = try planner.plan()
-        if let basis, !planner.compiler.readsClock { statement.plans.cache(plan, basis) }
+        return try rows(of: statement.body)
+    }
+
+    /// Returns the rows of a SELECT whose plan may be cached; nil for other statements.
+    private func cachedRows(_ state: PlanState) throws(StoreError) -> QueryRows? {
+        let plans = statement.plans
+        let basis = PlanBasis(state, options.arguments, isStrict: options.isStrict)
+        if let basis, let plan = plans.plan(basis) { return try rows(of: plan) }
+        if let compiled = plans.compiled(state, environment, isStrict: options.isStrict),
+            let plan = try plans.bind(compiled, environment)
+        {
+            let rows = try rows(of: plan)
+            if statement.parameters.isEmpty, let basis {
+                plans.cache(plan, basis)
+            } else {
+                plans.release(plan, of: compiled)
+            }
+            return rows
+        }
+        guard case .select(let select) = statement.body else { return nil }
+        let plan = try plan(select, state, basis)
         return try rows(of: plan)
+    }
+
+    /// Plans a SELECT, and caches its plan.
+    private func plan(
+        _ select: Select, _ state: PlanState, _ basis: PlanBasis?
+    ) throws(StoreError) -> SelectPlan {
+        let planner = SelectPlanner(select, environment)
+        let (plan, isAsWritten) = try planner.planInBestOrder()
+        guard !planner.compiler.readsClock else { return plan }
+        if let basis { statement.plans.cache(plan, basis) }
+        if isAsWritten, let compiled = try planner.compiled(plan) {
+            statement.plans.cache(compiled, state, isStrict: options.isStrict)
+        }
+        return plan
     }
 
     /// Returns the first rows of a statement that reads, at most `limit`; it ends after them.
@@ -109,7 +138,7 @@ package struct QueryRun {
 
     private func rows(of plan: SelectPlan) throws(StoreError) -> QueryRows {
         QueryRows(
-            items: try SelectRun(plan, environment).run(), columns: plan.projection.columnNames,
+            items: try SelectRun(plan, environment).run(), columns: plan.columnNames,
             notes: plan.notes)
     }
 
@@ -135,7 +164,7 @@ package struct QueryRun {
         let plan = try SelectPlanner(select, environment).plan()
         let run = SelectRun(plan, environment, clock: clock)
         let items = try run.run()
-        let rows = QueryRows(items: items, columns: plan.projection.columnNames)
+        let rows = QueryRows(items: items, columns: plan.columnNames)
         return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
     }
 
@@ -194,7 +223,7 @@ package struct QueryRun {
             Select(columns: columns, source: source), environment, rows: documents)
         let plan = try planner.plan()
         let items = try SelectRun(plan, environment).run()
-        return QueryRows(items: items, columns: plan.projection.columnNames)
+        return QueryRows(items: items, columns: plan.columnNames)
     }
 }
 

@@ -1,0 +1,151 @@
+import SheafBytes
+import SheafDocument
+
+/// A planned SELECT whose arguments occur only in WHERE, LIMIT and OFFSET.
+///
+/// A later run binds its arguments: it computes the ranges of keys from them and keeps the rest of
+/// the plan. The choice of the access path is kept as long as the path remains short; a long one is
+/// worth planning.
+final class CompiledSelect {
+    /// The plan of the first run.
+    let plan: SelectPlan
+    /// The keys that arguments select; nil if the planner must find them.
+    private let keys: BoundKeys?
+    /// The planner of the access path, whose counts are those of the first run.
+    let planner: AccessPlanner
+    let terms: [BoundTerm]
+    /// The filter on encoded documents, in parts.
+    let filters: [BoundFilter]
+    /// The other conditions, if arguments occur in them.
+    let residual: Expression?
+    let scope: Scope
+    let limit: Operand?
+    let offset: Operand?
+    /// Whether LIMIT bounds the documents that are visited.
+    let isLimited: Bool
+    /// Whether the first two sources could be exchanged.
+    let mayTurn: Bool
+
+    /// The longest path that is not planned anew, as a number of documents or index entries.
+    private static let shortPath = 256
+
+    init(
+        _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [BoundTerm],
+        _ filters: [BoundFilter], residual: Expression?, _ scope: Scope, limit: Operand?,
+        offset: Operand?, isLimited: Bool, mayTurn: Bool
+    ) {
+        self.plan = plan
+        keys = plan.sources[0].collection.flatMap {
+            BoundKeys(plan.sources[0].path.access, $0, terms)
+        }
+        self.planner = planner
+        self.terms = terms
+        self.filters = filters
+        self.residual = residual
+        self.scope = scope
+        self.limit = limit
+        self.offset = offset
+        self.isLimited = isLimited
+        self.mayTurn = mayTurn
+    }
+
+    /// Returns the plan with other arguments, or nil if the statement must be planned.
+    ///
+    /// `spare` is a plan of an earlier run, which is used again.
+    func plan(
+        _ environment: PlanEnvironment, _ spare: SelectPlan?
+    ) throws(StoreError) -> SelectPlan? {
+        let arguments = environment.arguments
+        guard let limit = Self.count(limit, arguments), let offset = Self.count(offset, arguments),
+            let path = path(arguments, environment.store, limit, offset ?? 0)
+        else { return nil }
+        let bound = spare ?? SelectPlan(plan)
+        bound.sources[0].path = path
+        (bound.limit, bound.offset) = (limit, offset ?? 0)
+        if !filters.isEmpty {
+            var parts: [FieldFilter] = []
+            for filter in filters {
+                guard let part = filter.filter(arguments, environment.store.names) else {
+                    return nil
+                }
+                parts.append(part)
+            }
+            bound.requested.filter = parts.count == 1 ? parts[0] : .all(parts)
+        }
+        if let residual {
+            let compiler = ExpressionCompiler(
+                scope, names: environment.store.names, arguments: arguments,
+                context: environment.context)
+            bound.requested.residualPredicate = try compiler.conditionPredicate(residual)
+        }
+        guard !mayTurn || !bound.isWorthTurning else { return nil }
+        bound.countedRanges = bound.rangesToCount(path)
+        return bound
+    }
+
+    /// Returns the path of the first source; nil if it must be planned.
+    private func path(
+        _ arguments: ArgumentValues, _ store: any QueryStore, _ limit: Int?, _ offset: Int
+    ) -> AccessPath? {
+        var path = plan.sources[0].path
+        let longest = max(Self.shortPath, path.count)
+        if let keys {
+            guard let access = keys.access(arguments) else { return nil }
+            (path.access, path.count) = (access, access.count(store.count(in:)))
+            return path.count <= longest ? path : nil
+        }
+        var conditions: [Condition] = []
+        conditions.reserveCapacity(terms.count)
+        for term in terms {
+            guard let condition = term.condition(arguments) else { return nil }
+            conditions.append(condition)
+        }
+        var planner = planner
+        planner.count = store.count(in:)
+        if isLimited { planner.limit = limit.map { QueryLimits.sum($0, offset) } }
+        guard let found = planner.path(like: path.access, conditions),
+            found.isExact == path.isExact, found.isOrdered == path.isOrdered,
+            found.count <= longest
+        else { return nil }
+        return found
+    }
+
+    /// Returns the number of LIMIT or OFFSET, or nil without one; nil if the value is not valid.
+    private static func count(_ operand: Operand?, _ arguments: ArgumentValues) -> Int?? {
+        guard let operand else { return .some(nil) }
+        guard case .integer(let count)? = operand.value(arguments), count >= 0 else { return nil }
+        return .some(Int(count))
+    }
+}
+
+/// A term of WHERE, which arguments complete.
+enum BoundTerm {
+    case fixed(Condition)
+    case comparison([String], ComparisonOperator, Operand)
+
+    /// Returns the condition on keys; nil if the value needs a plan.
+    func condition(_ arguments: ArgumentValues) -> Condition? {
+        switch self {
+        case .fixed(let condition): return condition
+        case .comparison(let path, let operation, let operand):
+            guard let value = operand.value(arguments), value != .null else { return nil }
+            return ConditionReader.comparison(path, operation, value)
+        }
+    }
+}
+
+/// A part of a filter, which arguments complete.
+enum BoundFilter {
+    case fixed(FieldFilter)
+    case comparison(FieldPath, ComparisonOperator, Operand)
+
+    /// Returns the filter; nil if the value needs a plan.
+    func filter(_ arguments: ArgumentValues, _ names: NameTable) -> FieldFilter? {
+        switch self {
+        case .fixed(let filter): return filter
+        case .comparison(let path, let operation, let operand):
+            guard let value = operand.value(arguments), value != .null else { return nil }
+            return .compare(path, operation.outcomes, value, names)
+        }
+    }
+}

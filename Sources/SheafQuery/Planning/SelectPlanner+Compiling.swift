@@ -1,0 +1,116 @@
+import SheafDocument
+
+/// Compiling a planned statement for later runs.
+extension SelectPlanner {
+    /// Returns the statement for runs with other arguments; nil if they change more of its plan.
+    ///
+    /// `plan` must be the plan of the statement as it is written.
+    func compiled(_ plan: SelectPlan) throws(StoreError) -> CompiledSelect? {
+        guard var accessPlanner = plannedAccess, !compiler.readsClock, !needsCompleteRows,
+            select.source.ids == nil, plan.sources.allSatisfy({ $0.collection != nil }),
+            !hasOtherParameters, !plan.joins.contains(where: \.isHashed)
+        else { return nil }
+        switch plan.sources[0].path.access {
+        case .ids, .documents, .index: break
+        default: return nil
+        }
+        guard let (limit, offset) = boundOperands() else { return nil }
+        // The store of this run must not be kept.
+        accessPlanner.count = { _ in 0 }
+        var terms: [BoundTerm] = []
+        var filters: [BoundFilter] = []
+        var residual: [Expression] = []
+        let reader = ConditionReader(compiler: compiler, source: 0)
+        let filterCompiler = FilterCompiler(compiler: compiler, source: 0)
+        let condition = environment.condition(of: select)
+        for term in condition?.conjuncts ?? [] {
+            guard let (subject, comparisons) = term.comparisons,
+                let path = try reader.path(of: subject)
+            else {
+                // A term with parameters that is no comparison finds no keys.
+                let isFixed = !term.hasParameter
+                terms.append(.fixed(isFixed ? try reader.read(term) : .anything))
+                if isFixed, let filter = try filterCompiler.filter(term) {
+                    filters.append(.fixed(filter))
+                } else {
+                    residual.append(term)
+                }
+                continue
+            }
+            terms += comparisons.map { .comparison(path, $0.operation, $0.operand) }
+            if let path = try filterCompiler.path(of: subject) {
+                filters += comparisons.map { .comparison(path, $0.operation, $0.operand) }
+            } else {
+                residual.append(term)
+            }
+        }
+        let asksAgain = plan.requested.filter != nil || plan.requested.residualPredicate != nil
+        let isCovering = plan.sources[0].path.access.isCovering
+        if asksAgain, isCovering { residual = condition.map { [$0] } ?? [] }
+        let rest = condition.flatMap { Self.conjunction(residual, of: $0) }
+        let isBound = asksAgain && rest?.hasParameter == true
+        return CompiledSelect(
+            plan, accessPlanner, terms, asksAgain && !isCovering ? filters : [],
+            residual: isBound ? rest : nil, compiler.scope, limit: limit, offset: offset,
+            isLimited: accessPlanner.limit != nil, mayTurn: mayTurn)
+    }
+
+    /// Whether parameters occur outside of WHERE, LIMIT and OFFSET.
+    private var hasOtherParameters: Bool {
+        var expressions = written.groups + select.groups
+        for select in [written, select] {
+            expressions += [select.having].compactMap { $0 }
+            expressions += select.columns.compactMap(\.expression)
+            expressions += select.ordering.terms.map(\.expression)
+            expressions += select.joins.map(\.condition)
+        }
+        return expressions.contains(where: \.hasParameter)
+            || written.joins.contains { $0.source.ids != nil }
+    }
+
+    /// Returns the operands of LIMIT and OFFSET; nil if one is another expression.
+    private func boundOperands() -> (limit: Operand?, offset: Operand?)? {
+        let (limit, offset) = (select.ordering.limit, select.ordering.offset)
+        let count = limit.flatMap { Operand($0) }
+        let skipped = offset.flatMap { Operand($0) }
+        guard (limit == nil) == (count == nil), (offset == nil) == (skipped == nil) else {
+            return nil
+        }
+        return (count, skipped)
+    }
+}
+
+extension Expression {
+    /// Whether a parameter occurs in the expression.
+    fileprivate var hasParameter: Bool {
+        if case .parameter = node { return true }
+        var isFound = false
+        try? forEachChild { (child) throws(StoreError) in
+            isFound = isFound || child.hasParameter
+        }
+        return isFound
+    }
+
+    /// The comparisons of an expression with operands; nil for other expressions.
+    fileprivate var comparisons:
+        (subject: Expression, [(operation: ComparisonOperator, operand: Operand)])?
+    {
+        switch node {
+        case .comparison(let operation, let left, let right):
+            if let operand = Operand(composing: right) { return (left, [(operation, operand)]) }
+            return Operand(composing: left).map { (right, [(operation.turned, $0)]) }
+        case .between(let subject, let low, let high, isNegated: false):
+            guard let low = Operand(composing: low), let high = Operand(composing: high) else {
+                return nil
+            }
+            return (subject, [(.greaterOrEqual, low), (.lessOrEqual, high)])
+        default: return nil
+        }
+    }
+}
+
+extension JoinPlan {
+    fileprivate var isHashed: Bool {
+        if case .hash = lookup { true } else { false }
+    }
+}
