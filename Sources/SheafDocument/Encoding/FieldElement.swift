@@ -18,7 +18,7 @@ package struct FieldElement {
     private let word: UInt64
 
     @inline(__always)
-    private init(_ kind: Kind, _ word: UInt64 = 0, length: UInt32 = 0) {
+    init(_ kind: Kind, _ word: UInt64 = 0, length: UInt32 = 0) {
         self.kind = kind
         self.word = word
         self.length = length
@@ -33,10 +33,7 @@ package struct FieldElement {
         }
         switch shown.rawTag & ~Tag.referenceBit {
         case Tag.string.rawValue:
-            let text = try shown.payloadBytes()
-            self.init(
-                .string, UInt64(UInt(bitPattern: text.baseAddress)),
-                length: UInt32(truncatingIfNeeded: text.count))
+            self.init(text: try shown.payloadBytes())
         case Tag.integer8.rawValue...Tag.float.rawValue:
             switch try shown.number() {
             case .integer(let integer): self.init(.integer, UInt64(bitPattern: integer))
@@ -48,6 +45,14 @@ package struct FieldElement {
         case Tag.yes.rawValue: self.init(.yes)
         default: self.init(.other)
         }
+    }
+
+    /// Creates the element of a string whose bytes stay in place.
+    @inline(__always)
+    init(text: UnsafeRawBufferPointer) {
+        self.init(
+            .string, UInt64(UInt(bitPattern: text.baseAddress)),
+            length: UInt32(truncatingIfNeeded: text.count))
     }
 
     /// Creates the element of a value that is no string, bytes, array or object.
@@ -99,16 +104,32 @@ package struct FieldElement {
     }
 }
 
+/// The place of a value in a document or in its id.
+package enum ColumnPath: Sendable {
+    case field(FieldPath)
+    case id(IDPath)
+
+    /// Returns the value; nil if there is none.
+    package func value(
+        in fields: EncodedObject, id: UnsafeRawBufferPointer, _ names: NameTable
+    ) throws(Malformed) -> Value? {
+        switch self {
+        case .field(let path): try path.value(in: fields, names)
+        case .id(let path): try path.value(in: id)
+        }
+    }
+}
+
 /// The elements of one field in a batch of documents.
 package final class FieldColumn {
-    package let path: FieldPath
+    package let path: ColumnPath
     /// The elements, in the order of the batch.
     package let elements: UnsafeMutablePointer<FieldElement>
 
     private let capacity: Int
 
     /// Creates a column for the visible value at a path, in batches of up to `capacity` documents.
-    package init(_ path: FieldPath, capacity: Int) {
+    package init(_ path: ColumnPath, capacity: Int) {
         self.path = path
         self.capacity = capacity
         elements = .allocate(capacity: capacity)
@@ -118,11 +139,26 @@ package final class FieldColumn {
         elements.deallocate()
     }
 
-    /// Reads the elements of the documents at `indexes`.
+    /// Reads the elements of the documents at `indexes`; `id` returns the encoded id of a document.
+    @inline(__always)
     package func read(
-        _ documents: UnsafePointer<EncodedObject>, at indexes: UnsafeBufferPointer<UInt16>
+        _ documents: UnsafePointer<EncodedObject>, at indexes: UnsafeBufferPointer<UInt16>,
+        id: (Int) -> UnsafeRawBufferPointer
     ) throws(Malformed) {
         precondition(indexes.count <= capacity, "A column has room for one batch.")
+        switch path {
+        case .field(let path): try read(path, documents, at: indexes)
+        case .id(let path):
+            for number in 0..<indexes.count {
+                (elements + number).initialize(to: try path.element(in: id(number)))
+            }
+        }
+    }
+
+    private func read(
+        _ path: FieldPath, _ documents: UnsafePointer<EncodedObject>,
+        at indexes: UnsafeBufferPointer<UInt16>
+    ) throws(Malformed) {
         guard path.steps.count == 1 else {
             for number in 0..<indexes.count {
                 let entry = try path.find(in: documents[Int(indexes[number])])

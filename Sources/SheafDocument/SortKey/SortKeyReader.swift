@@ -296,3 +296,52 @@ extension SortKeyReader {
         }
     }
 }
+
+/// Reading a part of an encoded id.
+extension SortKeyReader {
+    /// Creates a reader of the value that names lead to in objects; nil if there is none.
+    ///
+    /// Each name is an encoded component. Numbers of ids are integers, so ids have no trailer.
+    init?(
+        id bytes: UnsafeRawBufferPointer, at names: [[UInt8]]
+    ) throws(Malformed) {
+        self.init(bytes: bytes, trailerStart: bytes.count)
+        for name in names {
+            guard try readTag() == .object, try seek(name) else { return nil }
+        }
+    }
+
+    /// Moves to the value of a field of the current object; returns false if it has none.
+    private mutating func seek(_ name: [UInt8]) throws(Malformed) -> Bool {
+        while offset < bytes.count, bytes[offset] == SortKey.Tag.string.rawValue {
+            let end = offset + name.count
+            if end <= bytes.count,
+                name.span.withUnsafeBytes({
+                    $0.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+                })
+            {
+                offset = end
+                return true
+            }
+            try skipComponent(false)
+            try skipComponent(false)
+        }
+        return false
+    }
+
+    /// Returns the current value as an element, which is `other` if it must be decoded.
+    mutating func element() throws(Malformed) -> FieldElement {
+        switch try readTag() {
+        case .string:
+            guard let end = plainEnd() else { return FieldElement(.other) }
+            return FieldElement(text: UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+        case .number: return FieldElement(plain: try readNumber())
+        case .no: return FieldElement(.no)
+        case .yes: return FieldElement(.yes)
+        default: return FieldElement(.other)
+        }
+    }
+
+    /// Returns the current value.
+    mutating func value() throws(Malformed) -> Value { try readValue(try readTag(), depth: 0) }
+}

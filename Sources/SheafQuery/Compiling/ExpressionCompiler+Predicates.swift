@@ -34,8 +34,8 @@ extension ExpressionCompiler {
                 return .dynamic { (frame) throws(StoreError) in try predicate(frame).negated }
             }
         case .comparison(let operation, let left, let right):
-            return try predicate(try compile([left, right])) { (values, _) throws(StoreError) in
-                Operators.compare(operation, values[0], values[1])
+            return try predicate(try compile(left), try compile(right)) {
+                Operators.compare(operation, $0, $1)
             }
         case .between(let operand, let low, let high, let isNegated):
             return try predicate(try compile([operand, low, high])) {
@@ -47,13 +47,11 @@ extension ExpressionCompiler {
             return try compileMembership(operand, list, isNegated: isNegated)
         case .pattern(let pattern): return try compile(pattern, expression)
         case .test(let test, let operand, let isNegated):
-            return try predicate(try compile([operand])) { (values, _) throws(StoreError) in
-                Truth(Operators.test(test, values[0]) != isNegated)
+            return try predicate(try compile(operand)) {
+                Truth(Operators.test(test, $0) != isNegated)
             }
         default:
-            return try predicate(try compile([expression])) { (values, _) throws(StoreError) in
-                Truth(values[0])
-            }
+            return try predicate(try compile(expression)) { Truth($0) }
         }
     }
 
@@ -62,6 +60,34 @@ extension ExpressionCompiler {
         switch try compilePredicate(expression) {
         case .constant(.yes): return nil
         case let compiled: return compiled.predicate
+        }
+    }
+
+    /// Applies a test to a value, immediately if it is constant.
+    private func predicate(
+        _ operand: Compiled, _ ask: @escaping (Value?) -> Truth
+    ) throws(StoreError) -> CompiledPredicate {
+        switch operand {
+        case .constant(let value): return .constant(ask(value))
+        case .dynamic(let evaluator):
+            return .dynamic { (frame) throws(StoreError) in ask(try evaluator(frame)) }
+        }
+    }
+
+    /// Applies a test to two values, immediately if both are constant.
+    private func predicate(
+        _ left: Compiled, _ right: Compiled, _ ask: @escaping (Value?, Value?) -> Truth
+    ) throws(StoreError) -> CompiledPredicate {
+        switch (left, right) {
+        case (.constant(let left), .constant(let right)): return .constant(ask(left, right))
+        case (.dynamic(let left), .constant(let right)):
+            return .dynamic { (frame) throws(StoreError) in ask(try left(frame), right) }
+        case (.constant(let left), .dynamic(let right)):
+            return .dynamic { (frame) throws(StoreError) in ask(left, try right(frame)) }
+        case (.dynamic(let left), .dynamic(let right)):
+            return .dynamic { (frame) throws(StoreError) in
+                ask(try left(frame), try right(frame))
+            }
         }
     }
 

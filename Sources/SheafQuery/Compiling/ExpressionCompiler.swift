@@ -146,8 +146,19 @@ final class ExpressionCompiler {
                 try frame.rows[source].object(types, frame.names).map(Value.object)
             }
         case .id(let source, let rest):
+            guard !rest.isEmpty else {
+                return .dynamic { (frame) throws(StoreError) in
+                    try frame.rows[source].idValue()
+                }
+            }
+            let path = IDPath(rest)
             return .dynamic { (frame) throws(StoreError) in
-                Operators.value(at: rest[...], of: try frame.rows[source].idValue())
+                guard let id = frame.rows[source].id else {
+                    return Operators.value(at: rest[...], of: try frame.rows[source].idValue())
+                }
+                return try onDocument(at: frame.rows[source].position) { () throws(Malformed) in
+                    try path.value(in: id)
+                }
             }
         case .field(let source, let path):
             let followed = scope.members[source].types.path(path, in: names)
@@ -194,6 +205,16 @@ final class ExpressionCompiler {
         else { return nil }
         let types = scope.members[0].types
         return types.isShown(path) ? types.path(path, in: self.names) : nil
+    }
+
+    /// Returns the path of an expression that is a visible field, or a part of the id, of the first
+    /// source; nil for other expressions.
+    func columnPath(_ expression: Expression) throws(StoreError) -> ColumnPath? {
+        if let path = try field(expression) { return .field(path) }
+        guard groups == nil, case .path(let names) = expression.node,
+            case .id(0, let rest) = try scope.resolve(names, at: expression.range), !rest.isEmpty
+        else { return nil }
+        return .id(IDPath(rest))
     }
 
     // MARK: Choices
@@ -314,10 +335,10 @@ final class ExpressionCompiler {
         self.groups = nil
         defer { self.groups = groups }
         let operand = try call.isStar ? nil : compile(call.arguments[0]).evaluator
-        let field = try call.isStar ? nil : field(call.arguments[0])
+        let path = try call.isStar ? nil : columnPath(call.arguments[0])
         let index = groups.add(
             GroupScope.Column(
-                kind: kind, isDistinct: call.isDistinct, operand: operand, field: field))
+                kind: kind, isDistinct: call.isDistinct, operand: operand, path: path))
         return .dynamic { (frame) throws(StoreError) in frame.aggregates[index] }
     }
 }

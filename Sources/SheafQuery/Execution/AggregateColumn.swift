@@ -22,7 +22,7 @@ final class AggregateColumn {
 
     init(_ column: GroupScope.Column) {
         self.column = column
-        elements = column.field.map { FieldColumn($0, capacity: DocumentBatch.capacity) }
+        elements = column.path.map { FieldColumn($0, capacity: DocumentBatch.capacity) }
         method =
             switch column.kind {
             case .count where !column.isDistinct || column.operand == nil: .count

@@ -23,10 +23,10 @@ final class Grouper {
         table = GroupTable()
         columns = plan.columns.map(AggregateColumn.init)
         groups = .allocate(capacity: DocumentBatch.capacity)
-        let fields = plan.keyFields.compactMap { $0 }
+        let paths = plan.keyPaths.compactMap { $0 }
         keyColumns =
-            fields.count == plan.keys.count && columns.allSatisfy(\.takesBatches)
-            ? fields.map { FieldColumn($0, capacity: DocumentBatch.capacity) } : nil
+            paths.count == plan.keys.count && columns.allSatisfy(\.takesBatches)
+            ? paths.map { FieldColumn($0, capacity: DocumentBatch.capacity) } : nil
         // Without GROUP BY, there is one group even without rows.
         if plan.keys.isEmpty { addGroup([]) }
     }
@@ -200,7 +200,7 @@ extension Grouper {
 extension ScannedDocuments {
     /// Reads the elements of a field of all documents.
     fileprivate func read(_ column: FieldColumn) throws(Malformed) {
-        try column.read(documents, at: selection)
+        try column.read(documents, at: selection, id: id)
     }
 
     /// Returns the value of an element of a column; nil if it is missing.
@@ -210,7 +210,7 @@ extension ScannedDocuments {
         let element = column.elements[number]
         return try onDocument(at: position(number)) { () throws(Malformed) in
             guard element.kind == .other else { return try element.value() }
-            return try column.path.value(in: fields(number), names)
+            return try column.path.value(in: fields(number), id: id(number), names)
         }
     }
 }

@@ -127,8 +127,8 @@ final class SourcePlan {
 /// The plan of GROUP BY, the aggregates and HAVING.
 struct GroupPlan {
     let keys: [Evaluator]
-    /// The path of each key that is a visible field of the first source.
-    let keyFields: [FieldPath?]
+    /// The path of each key that is a visible field or a part of the id of the first source.
+    let keyPaths: [ColumnPath?]
     let columns: [GroupScope.Column]
     let having: Predicate?
     let expressions: [Expression]

@@ -265,11 +265,11 @@ final class SelectPlanner {
 
     func planOutput(isGrouped: Bool) throws(StoreError) -> Output {
         var keys: [Evaluator] = []
-        var keyFields: [FieldPath?] = []
+        var keyPaths: [ColumnPath?] = []
         if isGrouped {
             for expression in select.groups {
                 keys.append(try compiler.compile(expression).evaluator)
-                keyFields.append(try compiler.field(expression))
+                keyPaths.append(try compiler.columnPath(expression))
             }
             compiler.groups = try GroupScope(select.groups, compiler.scope, compiler.arguments)
         }
@@ -295,7 +295,7 @@ final class SelectPlanner {
         var grouping: GroupPlan?
         if let groups = compiler.groups {
             grouping = GroupPlan(
-                keys: keys, keyFields: keyFields, columns: groups.columns, having: having,
+                keys: keys, keyPaths: keyPaths, columns: groups.columns, having: having,
                 expressions: select.groups, havingExpression: select.having)
             compiler.groups = nil
         }

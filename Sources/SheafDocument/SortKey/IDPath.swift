@@ -1,0 +1,26 @@
+package import SheafBytes
+
+/// A path into ids that are objects, which is followed in their encoding.
+package struct IDPath: Sendable {
+    /// The names as encoded components.
+    private let names: [[UInt8]]
+
+    package init(_ path: [String]) {
+        names = path.map { SortKey.identity(of: .string($0)) }
+    }
+
+    /// Returns the value in an encoded id; nil if there is none.
+    package func value(in id: UnsafeRawBufferPointer) throws(Malformed) -> Value? {
+        guard var reader = try SortKeyReader(id: id, at: names) else { return nil }
+        return try reader.value()
+    }
+
+    /// Returns the value in an encoded id in place.
+    @inline(__always)
+    func element(in id: UnsafeRawBufferPointer) throws(Malformed) -> FieldElement {
+        guard var reader = try SortKeyReader(id: id, at: names) else {
+            return FieldElement(.missing)
+        }
+        return try reader.element()
+    }
+}
