@@ -63,6 +63,35 @@ extension ExpressionCompiler {
         }
     }
 
+    /// Returns the conjunctions of terms by the number of joins after which their sources have rows.
+    func stages(of terms: [Expression], joinCount: Int) throws(StoreError) -> [Predicate?] {
+        var stages: [[Expression]] = Array(repeating: [], count: joinCount + 1)
+        for term in terms { stages[try lastSource(in: term)].append(term) }
+        var predicates: [Predicate?] = []
+        for terms in stages {
+            guard let first = terms.first else {
+                predicates.append(nil)
+                continue
+            }
+            let condition = terms.count > 1 ? Expression(.and(terms), at: first.range) : first
+            predicates.append(try conditionPredicate(condition))
+        }
+        return predicates
+    }
+
+    /// Returns the number of the last source that an expression reads.
+    private func lastSource(in expression: Expression) throws(StoreError) -> Int {
+        var last = 0
+        try expression.forEachPath { (path, range) throws(StoreError) in
+            switch try scope.resolve(path, at: range) {
+            case .row(let source), .id(let source, _), .field(let source, _):
+                last = max(last, source)
+            case .variable: break
+            }
+        }
+        return last
+    }
+
     /// Applies a test to a value, immediately if it is constant.
     private func predicate(
         _ operand: Compiled, _ ask: @escaping (Value?) -> Truth

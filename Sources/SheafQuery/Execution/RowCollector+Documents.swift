@@ -55,7 +55,9 @@ final class SortFilter {
     /// Creates a filter for a plan that sorts by a field with a limit; nil if none is possible.
     static func filter(_ plan: SelectPlan, _ names: NameTable) -> SortFilter? {
         // A condition must be evaluated for every document, because it may throw.
-        guard plan.limit != nil, !plan.isOrdered, plan.condition == nil, plan.grouping == nil,
+        // Rows that arrive in the order of the first term end the run early instead.
+        guard plan.limit != nil, !plan.isOrdered, plan.orderedTerms == 0, plan.condition == nil,
+            plan.grouping == nil,
             !plan.isDistinct, let first = plan.order.first, let field = first.field
         else { return nil }
         let strictly: FieldFilter.Outcomes = first.isDescending ? .greater : .less

@@ -9,6 +9,8 @@ final class RowCollector {
     let isLazy: Bool
     private let tallies: PlanTallies?
     private let meter: Meter?
+    /// The conditions that are evaluated on complete rows.
+    private let condition: Predicate?
 
     // Only the run accesses these properties, on one thread; exclusivity checks would cost as much
     // as the work.
@@ -31,6 +33,8 @@ final class RowCollector {
         self.plan = plan
         self.frame = frame
         self.tallies = tallies
+        // A profile counts the rows of all joins before it evaluates conditions.
+        condition = tallies == nil ? plan.requested.stages.last ?? plan.condition : plan.condition
         meter = tallies?.meter
         types = plan.types
         var isLazy = false
@@ -82,7 +86,7 @@ final class RowCollector {
 
     /// Adds the current row if it matches WHERE; returns false to stop.
     func addIfMatching() throws(StoreError) -> Bool {
-        if let condition = plan.condition {
+        if let condition {
             tallies?.filter.rowsIn += 1
             let truth = try measure(tallies?.filter, meter) { () throws(StoreError) in
                 try condition(frame)
@@ -101,10 +105,7 @@ final class RowCollector {
     /// Adds a row to the sorter or to the result; returns false to stop.
     private func addRow() throws(StoreError) -> Bool {
         if plan.isDistinct { return try addDistinctRow() }
-        guard sorter == nil else {
-            try sort { () throws(StoreError) in try item() }
-            return true
-        }
+        guard sorter == nil else { return try sort { () throws(StoreError) in try item() } }
         guard !skips() else { return true }
         guard let visitor else { return deliver(try item()) }
         try show(visitor)
@@ -154,13 +155,16 @@ final class RowCollector {
         }
     }
 
-    private func sort(_ item: () throws(StoreError) -> ResultItem) throws(StoreError) {
+    /// Adds the current row to the sorter; returns false if all later rows would follow the last
+    /// one that is retained.
+    private func sort(_ item: () throws(StoreError) -> ResultItem) throws(StoreError) -> Bool {
         try measure(tallies?.sort, meter) { () throws(StoreError) in
             tallies?.sort.rowsIn += 1
-            guard let first = plan.order.first else { return }
+            guard let first = plan.order.first else { return true }
             let key = try first.evaluator(frame)
-            guard sorter?.mayTake(key) == true else { return }
+            guard sorter?.mayTake(key) == true else { return plan.orderedTerms == 0 }
             try sorter?.add(try sortKeys(after: key), item)
+            return true
         }
     }
 

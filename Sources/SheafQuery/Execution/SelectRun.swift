@@ -12,6 +12,9 @@ final class SelectRun {
     let tallies: PlanTallies?
     private let meter: Meter?
 
+    /// The conditions by the number of joins before them; empty if all follow the last join.
+    private let stages: [Predicate?]
+
     /// Whether the limit has been reached.
     @exclusivity(unchecked) private var isFinished = false
     /// Record pointers of the rows of right joins that found a partner, by the number of the join.
@@ -33,6 +36,7 @@ final class SelectRun {
         let tallies = clock.map { PlanTallies(plan, $0) }
         self.tallies = tallies
         meter = tallies?.meter
+        stages = tallies == nil ? plan.requested.stages : []
         collector = RowCollector(plan, frame, tallies)
         waiting = tallies == nil ? WaitingRows(plan) : nil
         hashJoins = plan.joins.enumerated().map { number, join in
@@ -170,7 +174,7 @@ final class SelectRun {
             }
             frame.rows[0] = Row(document)
             if document.isLasting {
-                try waiting.add(document, frame)
+                if try mayMatch(before: 0) { try waiting.add(document, frame) }
             } else {
                 isFinished = try !join(0)
                 guard !isFinished else { return number + 1 }
@@ -213,9 +217,16 @@ final class SelectRun {
         return !isFinished
     }
 
+    /// Whether the conditions hold that the rows before a join decide.
+    private func mayMatch(before join: Int) throws(StoreError) -> Bool {
+        guard join < stages.count, let stage = stages[join] else { return true }
+        return try stage(frame) == .yes
+    }
+
     /// Extends the current rows by the joins from `number` on; returns false to stop.
     private func join(_ number: Int) throws(StoreError) -> Bool {
         guard number < plan.joins.count else { return try collector.addIfMatching() }
+        guard try mayMatch(before: number) else { return true }
         let join = plan.joins[number]
         let tally = tallies?.joins[number]
         tally?.rows.rowsIn += 1

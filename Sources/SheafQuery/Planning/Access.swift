@@ -50,6 +50,8 @@ struct AccessPath {
     var isExact: Bool
     /// Whether the documents arrive in the requested order.
     var isOrdered = false
+    /// Number of the first terms of the requested order in which documents arrive, if not in all.
+    var orderedTerms = 0
     /// Number of index entries compared by an intersection.
     var comparedCount = 0
 

@@ -10,7 +10,11 @@ struct AccessPlanner {
     var hints = PlanHints()
     /// The requested order; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
+    /// Whether `order` are all terms of ORDER BY, and not only the first ones.
+    var isOrderComplete = true
     var limit: Int?
+    /// Number of documents of the source that a row of the result probably takes.
+    var documentsPerRow = 1.0
     /// Paths of the fields that the statement reads; nil if no index can cover it.
     var neededPaths: [[String]]?
 
@@ -18,6 +22,8 @@ struct AccessPlanner {
     private static let fetchCost = 3.0
     private static let entryCost = 0.7
     private static let sortCost = 0.4
+    /// A guess of the rows with equal first terms of the order.
+    private static let equalRows = 8.0
 
     /// Order of documents, and of index entries with equal fields.
     static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
@@ -75,7 +81,12 @@ struct AccessPlanner {
         if let limit, path.isOrdered, !order.isEmpty || path.isExact {
             // After a filter, the number of documents to visit is unknown; half of them is a
             // guess.
-            visited = path.isExact ? min(visited, Double(limit)) : visited / 2
+            visited =
+                path.isExact ? min(visited, Double(limit) * documentsPerRow) : visited / 2
+        } else if let limit, path.orderedTerms > 0 {
+            // Rows with equal first terms as the last one are visited as well.
+            let first = Double(limit) * documentsPerRow * Self.equalRows
+            visited = path.isExact ? min(visited, first) : visited / 2
         }
         let each =
             switch path.access {
@@ -83,7 +94,7 @@ struct AccessPlanner {
             case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
             case .ids, .union, .intersection: Self.fetchCost
             }
-        var sorted = order.isEmpty || path.isOrdered ? 0 : Double(path.count) * Self.sortCost
+        var sorted = order.isEmpty || path.isOrdered ? 0 : visited * Self.sortCost
         if hints.prefersOrder, !path.isOrdered { sorted = .infinity }
         return visited * each + Double(path.comparedCount) * Self.entryCost + sorted
     }
@@ -249,12 +260,13 @@ struct AccessPlanner {
             path.isOrdered = true
             return path
         }
-        guard !collection.hasPendingChanges,
-            let isReversed = Self.direction(of: order, in: fields, fixed: fixed)
-        else {
-            path.isOrdered = false
-            return path
-        }
+        path.isOrdered = false
+        guard !collection.hasPendingChanges else { return path }
+        let (count, direction) = Self.direction(of: order, in: fields, fixed: fixed)
+        let isReversed = direction ?? false
+        path.isOrdered = isOrderComplete && count == order.count
+        // Without a limit, the beginning of an order saves nothing.
+        guard path.isOrdered || limit != nil && direction != nil else { return path }
         switch path.access {
         case .documents(let ranges, _): path.access = .documents(ranges, isReversed: isReversed)
         case .index(var scan):
@@ -265,30 +277,34 @@ struct AccessPlanner {
             scan.isReversed = isReversed
             path.access = .index(scan)
         case .ids(let keys): path.access = .ids(isReversed ? keys.reversed() : keys)
-        default: return path
+        default:
+            path.isOrdered = false
+            return path
         }
-        path.isOrdered = true
+        if !path.isOrdered { path.orderedTerms = count }
         return path
     }
 
-    /// Whether a scan must be reversed to provide an order; nil if it cannot provide it.
+    /// Returns the number of first terms of an order that a scan provides, and whether it must be
+    /// reversed for that; nil if the terms have fixed values.
     private static func direction(
         of order: [IndexDescription.Field], in fields: [IndexDescription.Field],
         fixed: [[String]]
-    ) -> Bool? {
+    ) -> (count: Int, isReversed: Bool?) {
         var isReversed: Bool?
         var rest = fields[...]
-        for term in order where !fixed.hasSpelling(term.path) {
+        for (count, term) in order.enumerated() where !fixed.hasSpelling(term.path) {
             while let first = rest.first, fixed.hasSpelling(first.path),
                 !first.path.isSpelled(term.path)
             {
                 rest.removeFirst()
             }
-            guard let first = rest.popFirst(), first.path.isSpelled(term.path) else { return nil }
-            let turns = first.isDescending != term.isDescending
-            guard isReversed ?? turns == turns else { return nil }
+            let turns = rest.first?.isDescending != term.isDescending
+            guard let first = rest.popFirst(), first.path.isSpelled(term.path),
+                isReversed ?? turns == turns
+            else { return (count, isReversed) }
             isReversed = turns
         }
-        return isReversed ?? false
+        return (order.count, isReversed)
     }
 }

@@ -17,7 +17,7 @@ final class CompiledSelect {
     /// The filter on encoded documents, in parts.
     let filters: [BoundFilter]
     /// The other conditions, if arguments occur in them.
-    let residual: Expression?
+    let residual: [Expression]
     let scope: Scope
     let limit: Operand?
     let offset: Operand?
@@ -31,7 +31,7 @@ final class CompiledSelect {
 
     init(
         _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [BoundTerm],
-        _ filters: [BoundFilter], residual: Expression?, _ scope: Scope, limit: Operand?,
+        _ filters: [BoundFilter], residual: [Expression], _ scope: Scope, limit: Operand?,
         offset: Operand?, isLimited: Bool, mayTurn: Bool
     ) {
         self.plan = plan
@@ -72,11 +72,16 @@ final class CompiledSelect {
             }
             bound.requested.filter = parts.count == 1 ? parts[0] : .all(parts)
         }
-        if let residual {
+        if !residual.isEmpty {
             let compiler = ExpressionCompiler(
                 scope, names: environment.store.names, arguments: arguments,
                 context: environment.context)
-            bound.requested.residualPredicate = try compiler.conditionPredicate(residual)
+            let stages = try compiler.stages(of: residual, joinCount: plan.joins.count)
+            if plan.joins.isEmpty {
+                bound.requested.residualPredicate = stages[0]
+            } else {
+                bound.requested.stages = stages
+            }
         }
         guard !mayTurn || !bound.isWorthTurning else { return nil }
         bound.countedRanges = bound.rangesToCount(path)
@@ -105,6 +110,7 @@ final class CompiledSelect {
         if isLimited { planner.limit = limit.map { QueryLimits.sum($0, offset) } }
         guard let found = planner.path(like: path.access, conditions),
             found.isExact == path.isExact, found.isOrdered == path.isOrdered,
+            found.orderedTerms == path.orderedTerms,
             found.count <= longest
         else { return nil }
         return found

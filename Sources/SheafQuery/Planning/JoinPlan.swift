@@ -29,6 +29,14 @@ final class JoinPlan {
     let residualPredicate: Predicate?
     let expression: Expression
 
+    /// Whether the rows of the result keep the order of the first source.
+    var keepsOrder: Bool {
+        switch lookup {
+        case .id, .index: true
+        case .hash, .scan: false
+        }
+    }
+
     init(
         kind: JoinClause.Kind, source: Int, lookup: Lookup, matches: Matches,
         condition: @escaping Predicate, rest: Predicate?, expression: Expression

@@ -12,6 +12,9 @@ final class SelectPlan {
     var order: [SortTerm] = []
     /// Whether the sources produce the rows in the requested order.
     var isOrdered = true
+    /// Number of the first terms of the order in which the sources produce the rows, if not in all;
+    /// zero unless this ends the run early.
+    var orderedTerms = 0
     var limit: Int?
     var offset = 0
     var projection: Projection {
@@ -30,11 +33,13 @@ final class SelectPlan {
     var condition: Predicate? { requested.residualPredicate }
 
     /// Whether the run always visits all rows.
-    var visitsAllRows: Bool { limit == nil || !isOrdered || grouping != nil }
+    var visitsAllRows: Bool {
+        limit == nil || !isOrdered && orderedTerms == 0 || grouping != nil
+    }
 
     /// Whether documents may be visited in any order.
     var allowsAnyOrder: Bool {
-        guard limit == nil || !isOrdered || grouping != nil else { return false }
+        guard visitsAllRows else { return false }
         return grouping != nil || !isOrdered || order.isEmpty && offset == 0
     }
 
@@ -49,6 +54,7 @@ final class SelectPlan {
         grouping = plan.grouping
         order = plan.order
         isOrdered = plan.isOrdered
+        orderedTerms = plan.orderedTerms
         limit = plan.limit
         offset = plan.offset
         countedRanges = plan.countedRanges
@@ -74,6 +80,8 @@ struct RequestedConditions {
     var filter: FieldFilter?
     /// The remaining conditions, evaluated on complete rows.
     var residualPredicate: Predicate?
+    /// The same conditions, by the number of joins before them; empty if all follow the last join.
+    var stages: [Predicate?] = []
     // EXPLAIN prints the expressions of both.
     var filterExpression: Expression?
     var residualExpression: Expression?

@@ -69,22 +69,33 @@ extension SelectPlanner {
 
     /// Returns the fields of ORDER BY; nil if the scan of an index cannot provide the order.
     func requestedOrder(isGrouped: Bool) throws(StoreError) -> [IndexDescription.Field]? {
-        guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
+        guard select.joins.isEmpty, let order = try firstTerms(isGrouped: isGrouped),
+            order.count == select.ordering.terms.count
+        else { return nil }
+        return order
+    }
+
+    /// Returns the first terms of ORDER BY that are fields of the first source; nil if rows must be
+    /// sorted anyway.
+    func firstTerms(isGrouped: Bool) throws(StoreError) -> [IndexDescription.Field]? {
+        guard !isGrouped, !select.isDistinct,
+            !select.joins.contains(where: { $0.kind == .right })
+        else { return nil }
         var fields: [IndexDescription.Field] = []
         for term in select.ordering.terms {
             let expression = term.expression
             guard case .path(let path) = expression.node,
                 !(term.isColumn && compiler.scope.isBareSource(expression))
-            else { return nil }
+            else { return fields }
             switch try compiler.scope.resolve(path, at: expression.range) {
-            case .id(_, let rest):
+            case .id(0, let rest):
                 fields.append(
                     IndexDescription.Field([Row.idName] + rest, isDescending: term.isDescending))
-            case .field(let source, let path):
-                let types = compiler.scope.members[source].types
-                guard types.isShown(path) else { return nil }
+            case .field(0, let path):
+                let types = compiler.scope.members[0].types
+                guard types.isShown(path) else { return fields }
                 fields.append(IndexDescription.Field(path, isDescending: term.isDescending))
-            default: return nil
+            default: return fields
             }
         }
         return fields

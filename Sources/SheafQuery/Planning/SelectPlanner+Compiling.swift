@@ -46,12 +46,11 @@ extension SelectPlanner {
         }
         let asksAgain = plan.requested.filter != nil || plan.requested.residualPredicate != nil
         let isCovering = plan.sources[0].path.access.isCovering
-        if asksAgain, isCovering { residual = condition.map { [$0] } ?? [] }
-        let rest = condition.flatMap { Self.conjunction(residual, of: $0) }
-        let isBound = asksAgain && rest?.hasParameter == true
+        if isCovering { residual = condition?.conjuncts ?? [] }
+        let isBound = asksAgain && residual.contains(where: \.hasParameter)
         return CompiledSelect(
             plan, accessPlanner, terms, asksAgain && !isCovering ? filters : [],
-            residual: isBound ? rest : nil, compiler.scope, limit: limit, offset: offset,
+            residual: isBound ? residual : [], compiler.scope, limit: limit, offset: offset,
             isLimited: accessPlanner.limit != nil, mayTurn: mayTurn)
     }
 

@@ -41,16 +41,22 @@ final class SelectPlanner {
         let joins = try planJoins(isGrouped: isGrouped)
         let output = try planOutput(isGrouped: isGrouped)
         let (limit, offset) = try bounds()
-        let wanted = try requestedOrder(isGrouped: isGrouped)
+        // The passes of a hash join would repeat the order of its first source.
+        let keepsOrder = joins.allSatisfy(\.keepsOrder)
+        let wanted = keepsOrder ? try firstTerms(isGrouped: isGrouped) : nil
         var planner = try accessPlanner(order: wanted ?? [], limit: limit, offset: offset)
+        planner?.isOrderComplete = wanted?.count == select.ordering.terms.count
         if isGrouped || select.isDistinct { planner?.limit = nil }
+        if joins.contains(where: { $0.kind == .inner }) { planner?.documentsPerRow = 4 }
         let path = try accessPath(condition, planner, wanted)
         let sources = try sourcePlans(path)
         let plan = SelectPlan(sources: sources, joins: joins, projection: output.projection)
         plan.grouping = output.grouping
         plan.order = output.order
         plan.isOrdered =
-            output.order.isEmpty || wanted != nil && path.isOrdered && !isGrouped
+            output.order.isEmpty
+            || wanted?.count == select.ordering.terms.count && path.isOrdered && !isGrouped
+        if !plan.isOrdered, limit != nil { plan.orderedTerms = path.orderedTerms }
         (plan.limit, plan.offset) = (limit, offset)
         plan.isDistinct = select.isDistinct
         // Exact ranges make the condition redundant; inexact parts are still compiled to find
@@ -91,6 +97,9 @@ final class SelectPlanner {
         let (filter, terms, rest) = try splitter.split(expression)
         filtered.filter = filter
         filtered.filterExpression = Self.conjunction(terms, of: expression)
+        if !select.joins.isEmpty {
+            filtered.stages = try compiler.stages(of: rest, joinCount: select.joins.count)
+        }
         filtered.residualExpression = Self.conjunction(rest, of: expression)
         filtered.residualPredicate = try filtered.residualExpression.flatMap(
             compiler.conditionPredicate)
