@@ -297,6 +297,17 @@ extension SortKeyReader {
     }
 }
 
+extension SortKeyReader {
+    /// Returns the length of the first components of a key, without decoding them.
+    package static func length(
+        _ bytes: UnsafeRawBufferPointer, descending: ArraySlice<Bool>
+    ) throws(Malformed) -> Int {
+        var reader = SortKeyReader(bytes: bytes, trailerStart: bytes.count)
+        for isDescending in descending { try reader.skipComponent(isDescending) }
+        return reader.offset
+    }
+}
+
 /// Reading a part of an encoded id.
 extension SortKeyReader {
     /// Creates a reader of the value that names lead to in objects; nil if there is none.

@@ -46,6 +46,14 @@ final class Grouper {
         for column in columns { column.addRows(count, to: 0) }
     }
 
+    /// Adds groups of rows that were not visited; only for COUNT(*) columns.
+    func add(_ groups: [(keys: [Value?], size: Int)]) {
+        for group in groups {
+            addGroup(group.keys)
+            for column in columns { column.addRows(group.size, to: count - 1) }
+        }
+    }
+
     private func group(of frame: RowContext) throws(StoreError) -> Int {
         guard plan.keys.count > 1 else {
             guard let key = plan.keys.first else { return 0 }

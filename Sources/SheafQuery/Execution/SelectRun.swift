@@ -56,6 +56,8 @@ final class SelectRun {
         if plan.limit == 0 { return [] }
         if let counted = plan.countedRanges {
             try measure(tallies?.access.rows, meter) { () throws(StoreError) in count(counted) }
+        } else if tallies == nil, let groups = try plan.countedGroups?.sizes(in: store(of: 0)) {
+            collector.grouper?.add(groups)
         } else {
             try visitRows()
         }

@@ -52,6 +52,8 @@ struct AccessPath {
     var isOrdered = false
     /// Number of the first terms of the requested order in which documents arrive, if not in all.
     var orderedTerms = 0
+    /// Whether the values of the first field of an index were read for the path.
+    var isSkipping = false
     /// Number of index entries compared by an intersection.
     var comparedCount = 0
 

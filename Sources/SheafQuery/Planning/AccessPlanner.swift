@@ -7,6 +7,8 @@ import SheafDocument
 struct AccessPlanner {
     let collection: CollectionDescription
     var count: (KeyRange) -> Int
+    /// The first key in a range; nil if there is none.
+    var firstKey: (KeyRange) -> [UInt8]? = { _ in nil }
     var hints = PlanHints()
     /// The requested order; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
@@ -21,9 +23,14 @@ struct AccessPlanner {
     /// Cost of looking up the document of an entry, relative to the next document of a scan.
     private static let fetchCost = 3.0
     private static let entryCost = 0.7
+    /// Cost of a row that is made of an entry.
+    private static let coveringCost = 2.5
     private static let sortCost = 0.4
     /// A guess of the rows with equal first terms of the order.
     private static let equalRows = 8.0
+    /// Costs from which the values of the first field of an index are sought.
+    private static let leastSkippingCost = 2_000.0
+    private static let mostSkippedValues = 32
 
     /// Order of documents, and of index entries with equal fields.
     static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
@@ -40,7 +47,58 @@ struct AccessPlanner {
                 (best, bestCost) = (candidate, cost)
             }
         }
+        guard bestCost > Self.leastSkippingCost, !hints.disablesIndexes, hints.indexes.isEmpty
+        else { return best }
+        for candidate in skippingPaths(to: condition) where cost(of: candidate) < bestCost {
+            (best, bestCost) = (candidate, cost(of: candidate))
+        }
         return best
+    }
+
+    /// Returns the paths by indexes of which the condition restricts the second field, but not the
+    /// first one, which has few values.
+    private func skippingPaths(to condition: Condition) -> [AccessPath] {
+        let conditions = if case .all(let all) = condition { all } else { [condition] }
+        var others: [Condition] = []
+        let fields = FieldSets(conditions, others: &others)
+        guard !fields.isEmpty, !collection.hasPendingChanges else { return [] }
+        return collection.indexes.compactMap { (index) -> AccessPath? in
+            guard index.isRegular, index.fields.count > 1,
+                fields.set(of: index.fields[0].path) == nil,
+                fields.set(of: index.fields[1].path)?.isAll == false,
+                let values = firstValues(of: index)
+            else { return nil }
+            let spans = IndexSpans(
+                index, fields, limit: hints.maximumRanges, behind: values, skipping: 1)
+            guard !spans.usedPaths.isEmpty else { return nil }
+            var scan = IndexScan(index, spans.ranges)
+            scan.isCovering = covers(index)
+            return AccessPath(
+                access: .index(scan),
+                count: spans.ranges.reduce(values.count) { $0 + count($1) },
+                isExact: others.isEmpty && fields.isExact(using: spans.usedPaths),
+                isOrdered: order.isEmpty, isSkipping: true)
+        }
+    }
+
+    /// Returns the prefixes of the entries with each value of the first field; nil if there are
+    /// many.
+    private func firstValues(of index: IndexDescription) -> [[UInt8]]? {
+        let all = KeyRange.prefix(index.keyPrefix)
+        var (values, rest): ([[UInt8]], KeyRange) = ([], all)
+        while let key = firstKey(rest) {
+            let length = key.span.withUnsafeBytes { key in
+                try? SortKeyReader.length(
+                    UnsafeRawBufferPointer(rebasing: key.dropFirst(index.keyPrefix.count)),
+                    descending: [index.fields[0].isDescending])
+            }
+            guard let length, values.count < Self.mostSkippedValues else { return nil }
+            let value = Array(key.prefix(index.keyPrefix.count + length))
+            values.append(value)
+            guard let end = KeyRange.prefix(value).upper else { break }
+            rest = KeyRange(from: end, to: all.upper)
+        }
+        return values
     }
 
     func scan(_ condition: Condition) -> AccessPath {
@@ -91,7 +149,7 @@ struct AccessPlanner {
         let each =
             switch path.access {
             case .documents, .virtual, .rows, .nothing: 1.0
-            case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
+            case .index(let scan): scan.isCovering ? Self.coveringCost : Self.fetchCost
             case .ids, .union, .intersection: Self.fetchCost
             }
         var sorted = order.isEmpty || path.isOrdered ? 0 : visited * Self.sortCost

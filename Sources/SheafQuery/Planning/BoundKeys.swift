@@ -92,8 +92,8 @@ extension IndexScan {
 }
 
 extension ComparisonOperator {
-    /// Whether the values for which a comparison is true are one range.
-    fileprivate var isOneRange: Bool { self != .notEqual }
+    /// Whether a comparison is true for one range of values, and not only for one value.
+    fileprivate var isOneRange: Bool { self != .notEqual && self != .equal }
 }
 
 extension Access {

@@ -117,11 +117,16 @@ struct IndexSpans {
     let fixedPaths: [[String]]
 
     /// Creates at most `limit` ranges from the leading restricted fields of the index.
-    init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
-        var prefixes = [index.keyPrefix]
+    ///
+    /// If the first fields are skipped, `known` are the prefixes of the entries with their values.
+    init(
+        _ index: IndexDescription, _ fields: FieldSets, limit: Int, behind known: [[UInt8]]? = nil,
+        skipping skipped: Int = 0
+    ) {
+        var prefixes = known ?? [index.keyPrefix]
         var used: [[String]] = []
         var fixed: [[String]] = []
-        for field in index.fields {
+        for field in index.fields.dropFirst(skipped) {
             guard let set = fields.set(of: field.path), !set.isAll,
                 prefixes.count * set.ranges.count <= limit
             else { break }

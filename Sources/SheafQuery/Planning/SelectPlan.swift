@@ -28,6 +28,8 @@ final class SelectPlan {
     var variableCount = 0
     /// Ranges whose entries are counted instead of visited, and ranges to subtract.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
+    /// Groups whose rows are counted instead of visited.
+    var countedGroups: CountedGroups?
 
     var filter: FieldFilter? { requested.filter }
     var condition: Predicate? { requested.residualPredicate }
@@ -58,6 +60,7 @@ final class SelectPlan {
         limit = plan.limit
         offset = plan.offset
         countedRanges = plan.countedRanges
+        countedGroups = plan.countedGroups
         projection = plan.projection
         columnNames = plan.columnNames
         isDistinct = plan.isDistinct

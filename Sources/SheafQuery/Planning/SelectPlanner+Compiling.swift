@@ -8,7 +8,7 @@ extension SelectPlanner {
     func compiled(_ plan: SelectPlan) throws(StoreError) -> CompiledSelect? {
         guard var accessPlanner = plannedAccess, !compiler.readsClock, !needsCompleteRows,
             select.source.ids == nil, plan.sources.allSatisfy({ $0.collection != nil }),
-            !hasOtherParameters, !plan.joins.contains(where: \.isHashed)
+            !plan.sources[0].path.isSkipping, !hasOtherParameters, !plan.joins.contains(where: \.isHashed)
         else { return nil }
         switch plan.sources[0].path.access {
         case .ids, .documents, .index: break
@@ -17,6 +17,7 @@ extension SelectPlanner {
         guard let (limit, offset) = boundOperands() else { return nil }
         // The store of this run must not be kept.
         accessPlanner.count = { _ in 0 }
+        accessPlanner.firstKey = { _ in nil }
         var terms: [BoundTerm] = []
         var filters: [BoundFilter] = []
         var residual: [Expression] = []

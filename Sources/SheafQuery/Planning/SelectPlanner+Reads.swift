@@ -2,6 +2,29 @@ import SheafDocument
 
 /// The fields that a statement reads of a joined source, and the matches that it needs.
 extension SelectPlanner {
+    /// Returns the groups that COUNT(*) can count by an index without visiting its entries, or nil.
+    func groupsToCount(_ plan: SelectPlan) throws(StoreError) -> CountedGroups? {
+        guard let grouping = plan.grouping, !grouping.keys.isEmpty, select.joins.isEmpty,
+            rows == nil, environment.condition(of: select) == nil, select.source.ids == nil,
+            grouping.columns.allSatisfy({ $0.operand == nil && $0.kind == .count }),
+            let collection = plan.sources[0].collection, !collection.hasPendingChanges,
+            !hints.disablesIndexes
+        else { return nil }
+        var paths: [[String]] = []
+        for group in select.groups {
+            guard let path = try path(of: group, in: 0), !paths.hasSpelling(path) else {
+                return nil
+            }
+            paths.append(path)
+        }
+        for index in collection.indexes where index.isRegular {
+            let first = index.fields.prefix(paths.count).map(\.path)
+            let fields = paths.compactMap { path in first.firstIndex { $0.isSpelled(path) } }
+            if fields.count == paths.count { return CountedGroups(index: index, fields: fields) }
+        }
+        return nil
+    }
+
     /// Returns the matches that the rows before a join need.
     func matches(of join: JoinClause, _ source: Int, isGrouped: Bool) -> JoinPlan.Matches {
         // A right join adds the documents without a match, for which all matches count.

@@ -13,7 +13,7 @@ final class SelectPlanner {
     /// Notes about indexes that are named but do not exist.
     var notes: [String] = []
     /// The rows of the source, if they were computed before.
-    private let rows: [Object]?
+    let rows: [Object]?
     /// The planner of the access path, after planning.
     private(set) var plannedAccess: AccessPlanner?
 
@@ -70,6 +70,7 @@ final class SelectPlanner {
         plan.notes = notes
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = plan.rangesToCount(path)
+        plan.countedGroups = try groupsToCount(plan)
         plannedAccess = planner
         return plan
     }
@@ -148,6 +149,7 @@ final class SelectPlanner {
         }
         let store = environment.store(of: select.source)
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
+        planner.firstKey = store.firstKey(in:)
         planner.hints = hints
         planner.order = order
         planner.limit = limit.map { QueryLimits.sum($0, offset) }
