@@ -9,9 +9,12 @@ extension DocumentTransaction {
     package func reader(
         _ virtual: any VirtualCollections, _ pastStates: PastStates, storeNumber: UInt64
     ) -> SnapshotReader {
-        SnapshotReader(
-            DocumentSnapshot(snapshot, catalog), pending: pending, virtual: virtual,
-            pastStates: pastStates, storeNumber: storeNumber)
+        let current = DocumentSnapshot(snapshot, catalog)
+        // Pending names get other numbers if the transaction does not commit.
+        return SnapshotReader(
+            current, pending: pending, virtual: virtual, pastStates: pastStates,
+            planState: pending.isEmpty ? PlanState(of: current, storeNumber: storeNumber) : nil,
+            storeNumber: storeNumber)
     }
 
     /// Applies the mutation of one document; returns whether it changed anything.

@@ -149,12 +149,9 @@ package final class QueryEngine: Sendable {
     package func reader(
         of snapshot: DocumentSnapshot, _ parameters: SharedParameters
     ) -> SnapshotReader {
-        let state = PlanState(
-            store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
-            hasIndexes: snapshot.log.indexMark.commit == snapshot.log.commit)
-        return SnapshotReader(
-            snapshot, virtual: parameters.collections, pastStates: pastStates, planState: state,
-            storeNumber: number)
+        SnapshotReader(
+            snapshot, virtual: parameters.collections, pastStates: pastStates,
+            planState: PlanState(of: snapshot, storeNumber: number), storeNumber: number)
     }
 
     /// Creates a run of a statement on the newest durable snapshot.

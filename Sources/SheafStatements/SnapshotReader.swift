@@ -169,3 +169,12 @@ package final class SnapshotReader: QueryStore {
         }
     }
 }
+
+extension PlanState {
+    /// Creates the state of a store in a snapshot.
+    init(of snapshot: DocumentSnapshot, storeNumber: UInt64) {
+        self.init(
+            store: storeNumber, commit: snapshot.log.commit, nameCount: snapshot.names.count,
+            hasIndexes: snapshot.log.indexMark.commit == snapshot.log.commit)
+    }
+}

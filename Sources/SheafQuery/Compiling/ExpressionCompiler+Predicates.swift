@@ -34,7 +34,7 @@ extension ExpressionCompiler {
                 return .dynamic { (frame) throws(StoreError) in try predicate(frame).negated }
             }
         case .comparison(let operation, let left, let right):
-            return try predicate(try compile(left), try compile(right)) {
+            return try predicate(try compile(operand: left), try compile(operand: right)) {
                 Operators.compare(operation, $0, $1)
             }
         case .between(let operand, let low, let high, let isNegated):

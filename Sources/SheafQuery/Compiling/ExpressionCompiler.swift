@@ -14,6 +14,10 @@ final class ExpressionCompiler {
     let context: FunctionContext
     /// Whether a compiled expression calls a function that reads the clock.
     private(set) var readsClock = false
+    /// Whether parameters that are compared get their value from the run, not from the plan.
+    var bindsLate = false
+    /// Names of the parameters that were compiled so.
+    private(set) var lateParameters: [String] = []
     /// The expressions visible after GROUP BY; nil before grouping.
     var groups: GroupScope?
 
@@ -79,6 +83,15 @@ final class ExpressionCompiler {
             }
         case .quantified, .comprehension: return try compileLoop(expression)
         }
+    }
+
+    /// Compiles an operand of a comparison.
+    func compile(operand: Expression) throws(StoreError) -> Compiled {
+        guard bindsLate, case .parameter(let name) = operand.node, arguments[name] != nil else {
+            return try compile(operand)
+        }
+        lateParameters.append(name)
+        return .dynamic { (frame) throws(StoreError) in frame.arguments[name] }
     }
 
     func compile(_ expressions: [Expression]) throws(StoreError) -> [Compiled] {

@@ -19,16 +19,20 @@ package final class RowContext {
     var groups: [Value?] = []
     var aggregates: [Value?] = []
     package let names: NameTable
+    /// The arguments of the run, for conditions that bind them late.
+    let arguments: ArgumentValues
     let context: FunctionContext
 
     package init(
-        sourceCount: Int, variableCount: Int, names: NameTable, context: FunctionContext
+        sourceCount: Int, variableCount: Int, names: NameTable, context: FunctionContext,
+        arguments: ArgumentValues = ArgumentValues()
     ) {
         rows = .allocate(capacity: sourceCount)
         rows.initialize(repeating: Row(), count: sourceCount)
         self.sourceCount = sourceCount
         variables = Array(repeating: nil, count: variableCount)
         self.names = names
+        self.arguments = arguments
         self.context = context
     }
 

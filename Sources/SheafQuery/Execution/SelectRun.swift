@@ -32,7 +32,8 @@ final class SelectRun {
         store = environment.store
         frame = RowContext(
             sourceCount: plan.sources.count, variableCount: plan.variableCount,
-            names: environment.store.names, context: environment.context)
+            names: environment.store.names, context: environment.context,
+            arguments: environment.arguments)
         let tallies = clock.map { PlanTallies(plan, $0) }
         self.tallies = tallies
         meter = tallies?.meter

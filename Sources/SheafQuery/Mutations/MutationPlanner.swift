@@ -10,6 +10,8 @@ struct MutationPlanner {
     var clock: (() -> UInt64)?
     /// The key of the only document that the statement can change, if known.
     var key: [UInt8]?
+    /// The cache of the statement for its plan; nil if the plan depends on more than the state.
+    var plans: PlanSlot?
 
     // MARK: DELETE and EVICT
 
@@ -211,10 +213,23 @@ struct MutationPlanner {
             }
             return nil
         }
+        if clock == nil, let plans, let compiled = plans.compiled(environment),
+            let plan = try plans.bind(compiled, environment)
+        {
+            try SelectRun(plan, environment).forEach { (frame) throws(StoreError) in
+                try visit(frame, readsAll ? types : nil, body)
+            }
+            plans.release(plan, of: compiled)
+            return nil
+        }
         let select = try selection()
-        let plan = try SelectPlanner(select, environment).plan()
+        let planner = SelectPlanner(select, environment)
+        let plan = try planner.plan()
         // The expressions of the statement use the row context of the search.
         plan.variableCount = max(plan.variableCount, variableCount)
+        if let plans, let compiled = try planner.compiled(plan) {
+            plans.cache(compiled, environment)
+        }
         let run = SelectRun(plan, environment, clock: clock)
         try run.forEach { (frame) throws(StoreError) in
             try visit(frame, readsAll ? types : nil, body)

@@ -19,6 +19,8 @@ final class CompiledSelect {
     /// The other conditions, if arguments occur in them.
     let residual: [Expression]
     let scope: Scope
+    /// Parameters whose values the conditions of joins get from the run.
+    let lateParameters: [String]
     let limit: Operand?
     let offset: Operand?
     /// Whether LIMIT bounds the documents that are visited.
@@ -31,8 +33,8 @@ final class CompiledSelect {
 
     init(
         _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [BoundTerm],
-        _ filters: [BoundFilter], residual: [Expression], _ scope: Scope, limit: Operand?,
-        offset: Operand?, isLimited: Bool, mayTurn: Bool
+        _ filters: [BoundFilter], residual: [Expression], _ scope: Scope, _ lateParameters: [String],
+        limit: Operand?, offset: Operand?, isLimited: Bool, mayTurn: Bool
     ) {
         self.plan = plan
         keys = plan.sources[0].collection.flatMap {
@@ -43,6 +45,7 @@ final class CompiledSelect {
         self.filters = filters
         self.residual = residual
         self.scope = scope
+        self.lateParameters = lateParameters
         self.limit = limit
         self.offset = offset
         self.isLimited = isLimited
@@ -56,7 +59,8 @@ final class CompiledSelect {
         _ environment: PlanEnvironment, _ spare: SelectPlan?
     ) throws(StoreError) -> SelectPlan? {
         let arguments = environment.arguments
-        guard let limit = Self.count(limit, arguments), let offset = Self.count(offset, arguments),
+        guard lateParameters.allSatisfy({ arguments[$0] != nil }),
+            let limit = Self.count(limit, arguments), let offset = Self.count(offset, arguments),
             let path = path(arguments, environment.store, limit, offset ?? 0)
         else { return nil }
         let bound = spare ?? SelectPlan(plan)
@@ -77,6 +81,8 @@ final class CompiledSelect {
                 scope, names: environment.store.names, arguments: arguments,
                 context: environment.context)
             let stages = try compiler.stages(of: residual, joinCount: plan.joins.count)
+            // Variables that were bound when the plan was made keep their places.
+            bound.variableCount = max(bound.variableCount, compiler.scope.variableCount)
             if plan.joins.isEmpty {
                 bound.requested.residualPredicate = stages[0]
             } else {
@@ -128,6 +134,8 @@ final class CompiledSelect {
 enum BoundTerm {
     case fixed(Condition)
     case comparison([String], ComparisonOperator, Operand)
+    /// `path IN (…)`.
+    case membership([String], [Operand])
 
     /// Returns the condition on keys; nil if the value needs a plan.
     func condition(_ arguments: ArgumentValues) -> Condition? {
@@ -136,6 +144,13 @@ enum BoundTerm {
         case .comparison(let path, let operation, let operand):
             guard let value = operand.value(arguments), value != .null else { return nil }
             return ConditionReader.comparison(path, operation, value)
+        case .membership(let path, let operands):
+            var points: [ComponentRange] = []
+            for operand in operands {
+                guard let value = operand.value(arguments), value != .null else { return nil }
+                points.append(.only(value))
+            }
+            return .field(path, ComponentSet(points))
         }
     }
 }

@@ -25,6 +25,11 @@ extension SelectPlanner {
         let filterCompiler = FilterCompiler(compiler: compiler, source: 0)
         let condition = environment.condition(of: select)
         for term in condition?.conjuncts ?? [] {
+            if let (subject, operands) = term.choices, let path = try reader.path(of: subject) {
+                terms.append(.membership(path, operands))
+                residual.append(term)
+                continue
+            }
             guard let (subject, comparisons) = term.comparisons,
                 let path = try reader.path(of: subject)
             else {
@@ -51,7 +56,8 @@ extension SelectPlanner {
         let isBound = asksAgain && residual.contains(where: \.hasParameter)
         return CompiledSelect(
             plan, accessPlanner, terms, asksAgain && !isCovering ? filters : [],
-            residual: isBound ? residual : [], compiler.scope, limit: limit, offset: offset,
+            residual: isBound ? residual : [], compiler.scope, compiler.lateParameters,
+            limit: limit, offset: offset,
             isLimited: accessPlanner.limit != nil, mayTurn: mayTurn)
     }
 
@@ -62,8 +68,8 @@ extension SelectPlanner {
             expressions += [select.having].compactMap { $0 }
             expressions += select.columns.compactMap(\.expression)
             expressions += select.ordering.terms.map(\.expression)
-            expressions += select.joins.map(\.condition)
         }
+        for join in written.joins { expressions += join.condition.withoutBoundOperands }
         return expressions.contains(where: \.hasParameter)
             || written.joins.contains { $0.source.ids != nil }
     }
@@ -89,6 +95,15 @@ extension Expression {
             isFound = isFound || child.hasParameter
         }
         return isFound
+    }
+
+    /// The subject and the operands of an IN with a list of them; nil for other expressions.
+    fileprivate var choices: (subject: Expression, [Operand])? {
+        guard case .membership(let subject, let list, isNegated: false) = node,
+            case .array(let elements) = list.node
+        else { return nil }
+        let operands = elements.compactMap { Operand(composing: $0) }
+        return operands.isEmpty || operands.count < elements.count ? nil : (subject, operands)
     }
 
     /// The comparisons of an expression with operands; nil for other expressions.

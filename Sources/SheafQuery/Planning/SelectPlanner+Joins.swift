@@ -5,6 +5,8 @@ import SheafDocument
 extension SelectPlanner {
     /// Plans the joins in their order; throws if one needs an index that does not exist.
     func planJoins(isGrouped: Bool) throws(StoreError) -> [JoinPlan] {
+        compiler.bindsLate = true
+        defer { compiler.bindsLate = false }
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
@@ -36,7 +38,7 @@ extension SelectPlanner {
         }
         if let found = equalities.first(where: { $0.path == [Row.idName] }) {
             return (
-                .id(try compiler.compile(found.outer).evaluator, found.outer),
+                .id(try compiler.compile(operand: found.outer).evaluator, found.outer),
                 rest(of: join.condition, without: [found])
             )
         }
@@ -46,7 +48,7 @@ extension SelectPlanner {
         {
             var values: [Evaluator] = []
             for equality in used {
-                values.append(try compiler.compile(equality.outer).evaluator)
+                values.append(try compiler.compile(operand: equality.outer).evaluator)
             }
             let lookup = IndexLookup(
                 index: index, values: values, expressions: used.map(\.outer),
@@ -137,6 +139,9 @@ extension SelectPlanner {
         _ equalities: [JoinEquality]
     ) throws(StoreError) -> (JoinPlan.Lookup, rest: Expression?)? {
         guard !equalities.isEmpty else { return nil }
+        // The table depends on the values.
+        compiler.bindsLate = false
+        defer { compiler.bindsLate = true }
         let isByRow = equalities.contains { !$0.isConstant }
         let used = equalities.filter { !isByRow || !$0.isConstant }
         var (inner, outer): ([Evaluator], [Evaluator]) = ([], [])
@@ -203,6 +208,16 @@ extension SelectPlanner {
 }
 
 extension Expression {
+    /// The terms, of those that are comparisons only the operands that are no parameters.
+    var withoutBoundOperands: [Expression] {
+        conjuncts.flatMap { term in
+            guard case .comparison(_, let left, let right) = term.node else { return [term] }
+            return [left, right].filter { side in
+                if case .parameter = side.node { false } else { true }
+            }
+        }
+    }
+
     /// The terms of an AND, or the expression itself.
     var conjuncts: [Expression] {
         if case .and(let terms) = node { terms } else { [self] }

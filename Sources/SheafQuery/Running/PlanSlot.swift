@@ -61,12 +61,10 @@ package final class PlanSlot: Sendable {
     }
 
     /// Returns the compiled statement, if its collections are still those of the plan.
-    func compiled(
-        _ state: PlanState, _ environment: PlanEnvironment, isStrict: Bool
-    ) -> CompiledSelect? {
-        guard var kept = contents.withLock({ $0.statement }), kept.isStrict == isStrict else {
-            return nil
-        }
+    func compiled(_ environment: PlanEnvironment) -> CompiledSelect? {
+        guard let state = environment.store.planState,
+            var kept = contents.withLock({ $0.statement }), kept.isStrict == environment.isStrict
+        else { return nil }
         if kept.state == state { return kept.compiled }
         guard kept.state.hasSameNames(as: state),
             kept.compiled.plan.sources.allSatisfy({ source in
@@ -80,8 +78,10 @@ package final class PlanSlot: Sendable {
         return kept.compiled
     }
 
-    func cache(_ compiled: CompiledSelect, _ state: PlanState, isStrict: Bool) {
-        let new = CachedStatement(state: state, isStrict: isStrict, compiled: compiled)
+    func cache(_ compiled: CompiledSelect, _ environment: PlanEnvironment) {
+        guard let state = environment.store.planState else { return }
+        let new = CachedStatement(
+            state: state, isStrict: environment.isStrict, compiled: compiled)
         contents.withLock { ($0.statement, $0.spare) = (new, nil) }
     }
 

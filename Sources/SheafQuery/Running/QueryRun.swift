@@ -79,9 +79,6 @@ package struct QueryRun {
 
     /// Returns the rows of a statement that reads.
     package func rows() throws(StoreError) -> QueryRows {
-        // Planning evaluates constants. Their cost must not depend on the cache, so a metered run
-        // does not use it.
-        let isPlanReusable = options.meter == nil && options.directives.isEmpty
         if isPlanReusable, !statement.readsPast, let state = environment.store.planState,
             let rows = try cachedRows(state)
         {
@@ -90,12 +87,18 @@ package struct QueryRun {
         return try rows(of: statement.body)
     }
 
+    /// Whether plans may be cached.
+    ///
+    /// Planning evaluates constants. Their cost must not depend on the cache, so a metered run does
+    /// not use it.
+    private var isPlanReusable: Bool { options.meter == nil && options.directives.isEmpty }
+
     /// Returns the rows of a SELECT whose plan may be cached; nil for other statements.
     private func cachedRows(_ state: PlanState) throws(StoreError) -> QueryRows? {
         let plans = statement.plans
         let basis = PlanBasis(state, options.arguments, isStrict: options.isStrict)
         if let basis, let plan = plans.plan(basis) { return try rows(of: plan) }
-        if let compiled = plans.compiled(state, environment, isStrict: options.isStrict),
+        if let compiled = plans.compiled(environment),
             let plan = try plans.bind(compiled, environment)
         {
             let rows = try rows(of: plan)
@@ -107,20 +110,17 @@ package struct QueryRun {
             return rows
         }
         guard case .select(let select) = statement.body else { return nil }
-        let plan = try plan(select, state, basis)
-        return try rows(of: plan)
+        return try rows(of: try plan(select, basis))
     }
 
     /// Plans a SELECT, and caches its plan.
-    private func plan(
-        _ select: Select, _ state: PlanState, _ basis: PlanBasis?
-    ) throws(StoreError) -> SelectPlan {
+    private func plan(_ select: Select, _ basis: PlanBasis?) throws(StoreError) -> SelectPlan {
         let planner = SelectPlanner(select, environment)
         let (plan, isAsWritten) = try planner.planInBestOrder()
         guard !planner.compiler.readsClock else { return plan }
         if let basis { statement.plans.cache(plan, basis) }
         if isAsWritten, let compiled = try planner.compiled(plan) {
-            statement.plans.cache(compiled, state, isStrict: options.isStrict)
+            statement.plans.cache(compiled, environment)
         }
         return plan
     }
@@ -186,6 +186,7 @@ package struct QueryRun {
         if options.isPlain {
             planner.key = statement.fastPath?.key(options.arguments, in: environment.store)
         }
+        if isPlanReusable { planner.plans = statement.plans }
         switch body {
         case .update(let update): return try planner.plan(update)
         case .delete(let delete): return try planner.plan(delete)

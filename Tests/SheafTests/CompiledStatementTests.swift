@@ -1,0 +1,176 @@
+import Sheaf
+import SheafDocument
+import SheafStatements
+import SheafTestSupport
+import Testing
+
+/// Statements that run with other arguments, and so without a new plan.
+///
+/// Each has the same result as the same text with a comment, which has never run before.
+@Suite struct CompiledStatementTests {
+    private static let queries = [
+        "SELECT _id, a FROM t WHERE a = :x",
+        "SELECT * FROM t WHERE a = :x AND b = :y",
+        "SELECT _id FROM t WHERE a = :x AND b > :y",
+        "SELECT _id FROM t WHERE a = :x AND b >= :y AND b < :z ORDER BY b, _id",
+        "SELECT _id FROM t WHERE a = :x AND a > :y AND b = :z",
+        "SELECT _id FROM t WHERE a BETWEEN :x AND :y",
+        "SELECT _id FROM t WHERE a > :x AND a <> :y",
+        "SELECT _id, s FROM t WHERE b = :x ORDER BY a, _id LIMIT :n",
+        "SELECT _id FROM t WHERE b = :x ORDER BY a DESC, s, _id LIMIT :n OFFSET :m",
+        "SELECT _id FROM t WHERE _id = :x",
+        "SELECT _id, s FROM t WHERE _id = :x AND s = :s",
+        "SELECT _id FROM t WHERE _id > :x AND a = :y",
+        "SELECT _id FROM t WHERE a IN (:x, :y, :z)",
+        "SELECT _id FROM t WHERE _id IN (:x, :y, 3)",
+        "SELECT _id FROM t WHERE a = :x AND s LIKE :p",
+        "SELECT _id FROM t WHERE a = :x AND lower(s) = :s",
+        "SELECT _id FROM t WHERE a = :x AND ANY v IN tags SATISFIES v = :y END",
+        "SELECT _id FROM t WHERE a = :x AND s IS NOT MISSING AND o.p = :y",
+        "SELECT _id FROM t WHERE o = {'p': :x, 'q': 1}",
+        "SELECT COUNT(*) AS n FROM t WHERE a = :x",
+        "SELECT b, COUNT(*) AS n, SUM(a) AS total FROM t WHERE a >= :x GROUP BY b ORDER BY b",
+        "SELECT a, COUNT(*) AS n FROM t GROUP BY a ORDER BY n, a",
+        "SELECT b, a, COUNT(*) AS n FROM t GROUP BY b, a ORDER BY b, a",
+        "SELECT DISTINCT b FROM t WHERE a = :x ORDER BY b",
+        "SELECT t._id, u.b FROM t JOIN t u ON u._id = t.r WHERE t.a = :x AND u.b = :y",
+        "SELECT t._id, u._id AS other FROM t JOIN t u ON u.a = t.b AND u.b = :y WHERE t.a = :x",
+        "SELECT t._id, u.s FROM t LEFT JOIN t u ON u._id = t.r AND u.a > :y WHERE t.a = :x",
+        "SELECT t._id, u.s FROM t LEFT JOIN t u ON u._id = t.r WHERE t.a = :x AND u.b IS MISSING",
+        "SELECT t._id, u.b FROM t JOIN t u ON u._id = t.r ORDER BY t.a, t._id LIMIT :n",
+        "SELECT t._id, u.b FROM t JOIN t u ON u._id = t.r WHERE t.s LIKE :p ORDER BY t.a, t._id",
+        "SELECT _id.k AS k, _id.l AS l FROM c WHERE _id.k = :x",
+        "SELECT _id.k AS k, v FROM c WHERE _id.k = :x ORDER BY v, _id.l LIMIT :n",
+        "SELECT v FROM c WHERE _id = {'k': :x, 'l': :y}",
+        "SELECT _id.k AS k, COUNT(*) AS n, SUM(v) AS total FROM c GROUP BY _id.k ORDER BY _id.k",
+        "SELECT _id.l AS l, COUNT(*) AS n FROM c GROUP BY _id.l ORDER BY _id.l",
+        "SELECT c._id.l AS l, t.a FROM c JOIN t ON t._id = c._id.l WHERE c._id.k = :x AND t.a > :y",
+        "SELECT _id FROM c WHERE v = :x ORDER BY _id",
+    ]
+
+    /// Statements that change the documents of a condition, and the query of this condition.
+    private static let changes = [
+        ("UPDATE t SET hit = :hit WHERE a = :x", "SELECT _id FROM t WHERE a = :x"),
+        ("UPDATE t SET hit = :hit WHERE a = :x AND b < :y", "SELECT _id FROM t WHERE a = :x AND b < :y"),
+        ("UPDATE t SET hit = :hit WHERE _id IN (:x, :y)", "SELECT _id FROM t WHERE _id IN (:x, :y)"),
+        (
+            "UPDATE t SET hit = :hit WHERE ANY v IN tags SATISFIES v = :y END AND a = :x",
+            "SELECT _id FROM t WHERE ANY v IN tags SATISFIES v = :y END AND a = :x"
+        ),
+    ]
+
+    private static let indexes = [
+        "CREATE INDEX IF NOT EXISTS by_a ON t (a)", "CREATE INDEX IF NOT EXISTS by_a_b ON t (a, b)",
+        "CREATE INDEX IF NOT EXISTS by_b_a ON t (b, a DESC)",
+        "CREATE INDEX IF NOT EXISTS by_k_v ON c (_id.k, v)",
+        "CREATE INDEX IF NOT EXISTS by_l ON c (_id.l)",
+        "DROP INDEX IF EXISTS by_a ON t", "DROP INDEX IF EXISTS by_a_b ON t",
+        "DROP INDEX IF EXISTS by_b_a ON t", "DROP INDEX IF EXISTS by_k_v ON c",
+    ]
+
+    private let store: InterpolationStore
+    private var random: SeededRandom
+    private var comments = 0
+
+    init() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("compiled statements: seed \(seed)")
+        random = SeededRandom(seed: seed, "compiled statements")
+        store = try InterpolationStore()
+    }
+
+    @Test mutating func `a statement has the same result with and without a new plan`() throws {
+        for _ in 0..<150 { try change() }
+        for _ in 0..<900 {
+            switch random.below(12) {
+            case 0, 1: try change()
+            case 2: try store.execute(DQL(verbatim: Self.indexes[random.below(Self.indexes.count)]))
+            case 3: try update()
+            default: try compare()
+            }
+        }
+    }
+
+    private mutating func compare() throws {
+        let text = Self.queries[random.below(Self.queries.count)]
+        let arguments = arguments()
+        #expect(
+            result(text, arguments) == result(fresh(text), arguments), "\(text) with \(arguments)")
+    }
+
+    private mutating func update() throws {
+        let (text, query) = Self.changes[random.below(Self.changes.count)]
+        var arguments = arguments()
+        arguments["hit"] = .integer(Int64(comments))
+        let wanted = result(fresh(query), arguments)
+        _ = try? store.execute(DQL(verbatim: text), QueryArguments(arguments))
+        #expect(
+            result("SELECT _id FROM t WHERE hit = \(comments)", [:]) == wanted,
+            "\(text) with \(arguments)")
+    }
+
+    /// Returns a statement that has not run before.
+    private mutating func fresh(_ text: String) -> String {
+        comments += 1
+        return "\(text) /* \(comments) */"
+    }
+
+    /// Returns the rows of a statement as JSON, sorted unless it has an order, or its error.
+    private func result(_ text: String, _ arguments: [String: Value]) -> [String] {
+        do {
+            let rows = try store.rows(DQL(verbatim: text), QueryArguments(arguments)).map(\.json)
+            return text.contains("ORDER BY") ? rows : rows.sorted()
+        } catch {
+            let message = (error as? StoreError)?.message ?? "\(error)"
+            return ["error", message]
+        }
+    }
+
+    private mutating func arguments() -> [String: Value] {
+        var arguments: [String: Value] = [
+            "n": .integer(Int64(random.below(8))), "m": .integer(Int64(random.below(3))),
+            "s": .string("w\(random.below(5))"), "p": .string("w\(random.below(5))%"),
+        ]
+        for name in ["x", "y", "z"] { arguments[name] = value() }
+        if random.below(20) == 0 { arguments["n"] = value() }
+        if random.below(20) == 0 { arguments["y"] = nil }
+        return arguments
+    }
+
+    private mutating func value() -> Value {
+        switch random.below(14) {
+        case 0: .null
+        case 1: .float(Double(random.below(8)))
+        case 2: .float(Double(random.below(8)) + 0.5)
+        case 3: .string("w\(random.below(5))")
+        default: .integer(Int64(random.below(8)))
+        }
+    }
+
+    /// Inserts, changes or deletes a document.
+    private mutating func change() throws {
+        let id = Int64(random.below(200))
+        switch random.below(8) {
+        case 0: try store.execute("DELETE FROM t WHERE _id = \(id)")
+        case 1: try store.execute("UPDATE t SET b = \(value()) WHERE _id = \(id)")
+        case 2, 3:
+            let key: Value = .object([
+                "k": .integer(Int64(random.below(6))), "l": .integer(Int64(random.below(40))),
+            ])
+            try store.execute(
+                "INSERT INTO c DOCUMENTS (:d) ON ID CONFLICT DO UPDATE",
+                QueryArguments(["d": .object(["_id": key, "v": value()])]))
+        default:
+            var document: Object = [
+                "_id": .integer(id), "s": .string("w\(random.below(5))"),
+                "r": .integer(Int64(random.below(200))),
+                "tags": .array([value(), value()]), "o": .object(["p": value(), "q": 1]),
+            ]
+            if random.below(6) > 0 { document["a"] = value() }
+            if random.below(6) > 0 { document["b"] = value() }
+            try store.execute(
+                "INSERT INTO t DOCUMENTS (:d) ON ID CONFLICT DO UPDATE",
+                QueryArguments(["d": .object(document)]))
+        }
+    }
+}
