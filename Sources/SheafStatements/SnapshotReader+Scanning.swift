@@ -21,8 +21,9 @@ extension SnapshotReader {
             tally.entries += scanned.entries
             tally.fetched += scanned.fetched
         }
-        let batch = OperationBatch(capacity: DocumentBatch.capacity)
-        let documents = DocumentBatch()
+        let buffers = buffers.popLast() ?? ScanBuffers()
+        defer { self.buffers.append(buffers) }
+        let (batch, documents) = (buffers.operations, buffers.documents)
         let firstLength = order == .all ? 0 : ParallelScan.sequentialLength
         try log.forEachPointers(in: range, RecordPointerOrder(order)) {
             (pointers) throws(StoreError) in

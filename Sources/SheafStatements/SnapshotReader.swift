@@ -35,6 +35,9 @@ package final class SnapshotReader: QueryStore {
         self.pastStates = pastStates
     }
 
+    /// The buffers that no scan uses; scans may be nested.
+    @exclusivity(unchecked) var buffers: [ScanBuffers] = []
+
     /// The timeout and cancellation of the reading statement; nil if there are none.
     var interruption: Interruption?
     private var readCount = 0
@@ -168,6 +171,12 @@ package final class SnapshotReader: QueryStore {
             }
         }
     }
+}
+
+/// The buffers of a scan.
+final class ScanBuffers {
+    let operations = OperationBatch(capacity: DocumentBatch.capacity)
+    let documents = DocumentBatch()
 }
 
 extension PlanState {

@@ -51,7 +51,10 @@ import Testing
     /// Statements that change the documents of a condition, and the query of this condition.
     private static let changes = [
         ("UPDATE t SET hit = :hit WHERE a = :x", "SELECT _id FROM t WHERE a = :x"),
-        ("UPDATE t SET hit = :hit WHERE a = :x AND b < :y", "SELECT _id FROM t WHERE a = :x AND b < :y"),
+        (
+            "UPDATE t SET hit = :hit WHERE a = :x AND b < :y",
+            "SELECT _id FROM t WHERE a = :x AND b < :y"
+        ),
         ("UPDATE t SET hit = :hit WHERE _id IN (:x, :y)", "SELECT _id FROM t WHERE _id IN (:x, :y)"),
         (
             "UPDATE t SET hit = :hit WHERE ANY v IN tags SATISFIES v = :y END AND a = :x",
@@ -101,11 +104,12 @@ import Testing
     private mutating func update() throws {
         let (text, query) = Self.changes[random.below(Self.changes.count)]
         var arguments = arguments()
-        arguments["hit"] = .integer(Int64(comments))
+        let hit = comments
+        arguments["hit"] = .integer(Int64(hit))
         let wanted = result(fresh(query), arguments)
         _ = try? store.execute(DQL(verbatim: text), QueryArguments(arguments))
         #expect(
-            result("SELECT _id FROM t WHERE hit = \(comments)", [:]) == wanted,
+            result("SELECT _id FROM t WHERE hit = \(hit)", [:]) == wanted,
             "\(text) with \(arguments)")
     }
 

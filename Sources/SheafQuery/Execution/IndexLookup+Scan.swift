@@ -2,10 +2,10 @@ import SheafBytes
 import SheafDocument
 
 extension IndexLookup {
-    /// Returns the scan of the entries for the preceding rows; nil if none can match.
+    /// Returns the ranges of the entries for the preceding rows; nil if none can match.
     ///
     /// `isFound` is whether the compared values of each entry are equal.
-    func scan(_ frame: RowContext) throws(StoreError) -> (scan: IndexScan, isFound: Bool)? {
+    func ranges(_ frame: RowContext) throws(StoreError) -> (ranges: [KeyRange], isFound: Bool)? {
         var writer = SortKeyWriter(behind: index.keyPrefix)
         var isFound = isExact
         for (number, evaluator) in values.enumerated() {
@@ -13,10 +13,9 @@ extension IndexLookup {
             writer.append(value, descending: index.fields[number].isDescending)
             isFound = isFound && value.isFoundByKey
         }
+        var ranges = [KeyRange.prefix(writer.components)]
         // Documents with truncated long values may match as well.
-        let irregular = index.irregularKeys.map { [$0] } ?? []
-        var scan = IndexScan(index, [KeyRange.prefix(writer.components)] + irregular)
-        scan.isCovering = isCovering
-        return (scan, isFound)
+        if let irregular = index.irregularKeys { ranges.append(irregular) }
+        return (ranges, isFound)
     }
 }

@@ -281,22 +281,51 @@ final class SelectRun {
             return try AccessRun(store, nil).run(try allRows(of: join.source), tally, visit)
         }
         let store = store(of: join.source)
-        let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
             // A key lookup suffices for 1.0, which is not a valid id, because it has the key of 1.
             guard let value = try evaluator(frame), value != .null else { return }
             let key = SortKey.identity(of: value, behind: collection.keyPrefix)
-            if tally != nil { return try run.run(.ids([key]), tally, visit) }
+            if tally != nil {
+                return try AccessRun(store, collection).run(.ids([key]), tally, visit)
+            }
             try store.read(key) { (document) throws(StoreError) in
                 _ = try body(Row(document), document.position, value.isFoundByKey)
             }
         case .index(let lookup):
-            guard let (scan, isFound) = try lookup.scan(frame) else { return }
-            try run.run(.index(scan), tally) { (row, pointer) throws(StoreError) in
-                try body(row, pointer, isFound)
+            guard let (ranges, isFound) = try lookup.ranges(frame) else { return }
+            guard tally == nil, !lookup.isCovering, !collection.hasPendingChanges else {
+                var scan = IndexScan(lookup.index, ranges)
+                scan.isCovering = lookup.isCovering
+                return try AccessRun(store, collection).run(.index(scan), tally) {
+                    (row, pointer) throws(StoreError) in
+                    try body(row, pointer, isFound)
+                }
             }
-        case .scan, .hash: try run.run(try allRows(of: join.source), tally, visit)
+            try visitEntries(ranges, in: store) { (document) throws(StoreError) in
+                try body(Row(document), document.position, isFound)
+            }
+        case .scan, .hash:
+            try AccessRun(store, collection).run(try allRows(of: join.source), tally, visit)
+        }
+    }
+
+    /// Visits the documents of index entries in order until `body` returns false.
+    private func visitEntries(
+        _ ranges: [KeyRange], in store: any QueryStore,
+        _ body: (ScannedDocument) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        var continues = true
+        var visited = ScanTally()
+        for range in ranges where continues {
+            try store.scan(range, .ascending, skipping: 0, filter: nil, &visited) {
+                (documents) throws(StoreError) in
+                for number in 0..<documents.count {
+                    continues = try body(documents[number])
+                    guard continues else { return number + 1 }
+                }
+                return nil
+            }
         }
     }
 

@@ -23,8 +23,6 @@ struct AccessPlanner {
     /// Cost of looking up the document of an entry, relative to the next document of a scan.
     private static let fetchCost = 3.0
     private static let entryCost = 0.7
-    /// Cost of a row that is made of an entry.
-    private static let coveringCost = 2.5
     private static let sortCost = 0.4
     /// A guess of the rows with equal first terms of the order.
     private static let equalRows = 8.0
@@ -149,7 +147,7 @@ struct AccessPlanner {
         let each =
             switch path.access {
             case .documents, .virtual, .rows, .nothing: 1.0
-            case .index(let scan): scan.isCovering ? Self.coveringCost : Self.fetchCost
+            case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
             case .ids, .union, .intersection: Self.fetchCost
             }
         var sorted = order.isEmpty || path.isOrdered ? 0 : visited * Self.sortCost
