@@ -55,7 +55,10 @@ import Testing
             "UPDATE t SET hit = :hit WHERE a = :x AND b < :y",
             "SELECT _id FROM t WHERE a = :x AND b < :y"
         ),
-        ("UPDATE t SET hit = :hit WHERE _id IN (:x, :y)", "SELECT _id FROM t WHERE _id IN (:x, :y)"),
+        (
+            "UPDATE t SET hit = :hit WHERE _id IN (:x, :y)",
+            "SELECT _id FROM t WHERE _id IN (:x, :y)"
+        ),
         (
             "UPDATE t SET hit = :hit WHERE ANY v IN tags SATISFIES v = :y END AND a = :x",
             "SELECT _id FROM t WHERE ANY v IN tags SATISFIES v = :y END AND a = :x"
@@ -107,6 +110,7 @@ import Testing
         let hit = comments
         arguments["hit"] = .integer(Int64(hit))
         let wanted = result(fresh(query), arguments)
+        if wanted.first == "error" { return }
         _ = try? store.execute(DQL(verbatim: text), QueryArguments(arguments))
         #expect(
             result("SELECT _id FROM t WHERE hit = \(hit)", [:]) == wanted,

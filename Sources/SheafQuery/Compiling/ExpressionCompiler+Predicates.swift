@@ -63,7 +63,8 @@ extension ExpressionCompiler {
         }
     }
 
-    /// Returns the conjunctions of terms by the number of joins after which their sources have rows.
+    /// Returns the conjunctions of terms, by the number of joins after which their sources have
+    /// rows.
     func stages(of terms: [Expression], joinCount: Int) throws(StoreError) -> [Predicate?] {
         var stages: [[Expression]] = Array(repeating: [], count: joinCount + 1)
         for term in terms { stages[try lastSource(in: term)].append(term) }

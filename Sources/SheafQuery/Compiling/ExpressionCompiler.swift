@@ -53,15 +53,8 @@ final class ExpressionCompiler {
                 try ComputedValueSize.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
-            let names = fields.map(\.name)
-            let values = try compile(fields.map(\.value))
-            return try Compiled.combine(values, in: context) { (values, _) throws(StoreError) in
-                var object: [Object.Field] = []
-                for (name, value) in zip(names, values) {
-                    if let value { object.append(Object.Field(name, value)) }
-                }
-                return try ComputedValueSize.checked(.object(Object(sorting: object)))
-            }
+            return try Self.object(
+                fields.map(\.name), try compile(fields.map(\.value)), in: context)
         case .negate(let operand):
             return try compile(operand).map { (value) throws(StoreError) in
                 Operators.negate(value)
@@ -87,11 +80,30 @@ final class ExpressionCompiler {
 
     /// Compiles an operand of a comparison.
     func compile(operand: Expression) throws(StoreError) -> Compiled {
-        guard bindsLate, case .parameter(let name) = operand.node, arguments[name] != nil else {
-            return try compile(operand)
+        guard bindsLate else { return try compile(operand) }
+        switch operand.node {
+        case .parameter(let name) where arguments[name] != nil:
+            lateParameters.append(name)
+            return .dynamic { (frame) throws(StoreError) in frame.arguments[name] }
+        case .object(let fields):
+            var values: [Compiled] = []
+            for field in fields { values.append(try compile(operand: field.value)) }
+            return try Self.object(fields.map(\.name), values, in: context)
+        default: return try compile(operand)
         }
-        lateParameters.append(name)
-        return .dynamic { (frame) throws(StoreError) in frame.arguments[name] }
+    }
+
+    /// Returns the object with names and values, without those that are missing.
+    private static func object(
+        _ names: [String], _ values: [Compiled], in context: FunctionContext
+    ) throws(StoreError) -> Compiled {
+        try Compiled.combine(values, in: context) { (values, _) throws(StoreError) in
+            var object: [Object.Field] = []
+            for (name, value) in zip(names, values) {
+                if let value { object.append(Object.Field(name, value)) }
+            }
+            return try ComputedValueSize.checked(.object(Object(sorting: object)))
+        }
     }
 
     func compile(_ expressions: [Expression]) throws(StoreError) -> [Compiled] {

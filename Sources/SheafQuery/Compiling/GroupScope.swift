@@ -7,7 +7,8 @@ struct GroupScope {
         let kind: AggregateKind
         let isDistinct: Bool
         let operand: Evaluator?
-        /// The path of the operand if it is a visible field or a part of the id of the first source.
+        /// The path of the operand if it is a visible field, or a part of the id, of the first
+        /// source.
         let path: ColumnPath?
     }
 

@@ -4,7 +4,10 @@ enum Projection {
     case document
     /// The rows of all sources, each under its name.
     case rows([(name: String, source: Int)])
-    case columns([ProjectedColumn])
+    /// Columns in the order of their names in an object, unless one of them is a whole source.
+    ///
+    /// `names` has the written order; nil if the names depend on the documents.
+    case columns([ProjectedColumn], names: [String]?)
 }
 
 /// A column of a result.

@@ -39,7 +39,11 @@ enum ProjectionCompiler {
                 compiled.append(.value(name: name, try value(of: expression, compiler)))
             }
         }
-        return .columns(compiled)
+        let written = compiled.compactMap(\.name)
+        guard written.count == compiled.count else { return .columns(compiled, names: nil) }
+        // An object of sorted fields is made without sorting them for each row.
+        compiled.sort { UTF8Order.compare($0.name ?? "", $1.name ?? "") < 0 }
+        return .columns(compiled, names: written)
     }
 
     /// Returns the evaluator of a column.
@@ -64,13 +68,7 @@ extension Projection {
         switch self {
         case .document: return nil
         case .rows(let rows): return rows.map(\.name)
-        case .columns(let columns):
-            var names: [String] = []
-            for column in columns {
-                guard case .value(let name, _) = column else { return nil }
-                names.append(name)
-            }
-            return names
+        case .columns(_, let names): return names
         }
     }
 
@@ -85,7 +83,7 @@ extension Projection {
                     Value.object)
             }
             return object
-        case .columns(let columns):
+        case .columns(let columns, let names):
             var fields: [Object.Field] = []
             var removed: [String] = []
             fields.reserveCapacity(columns.count)
@@ -105,16 +103,17 @@ extension Projection {
             }
             var object = Object(sorting: fields)
             // A MISSING column removes a field that `*` added.
-            for name in removed where object[name] != nil && hasAll { object[name] = nil }
+            if names == nil {
+                for name in removed where object[name] != nil { object[name] = nil }
+            }
             return object
         }
     }
+}
 
-    private var hasAll: Bool {
-        guard case .columns(let columns) = self else { return false }
-        return columns.contains {
-            if case .all = $0 { return true }
-            return false
-        }
+extension ProjectedColumn {
+    /// The name of a single value.
+    fileprivate var name: String? {
+        if case .value(let name, _) = self { name } else { nil }
     }
 }

@@ -221,7 +221,8 @@ struct AccessPlanner {
                 access: .index(scan), count: ranges.reduce(0) { $0 + count($1) },
                 isExact: isExact),
             fields: index.fields + [Self.idOrder], fixed: spans.fixedPaths)
-        let isUseful = !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty
+        let isUseful =
+            !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty || path.orderedTerms > 0
         return isUseful || scan.isCovering ? path : nil
     }
 

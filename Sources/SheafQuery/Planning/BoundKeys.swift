@@ -4,7 +4,7 @@ import SheafDocument
 /// The keys that comparisons of the leading fields of an index, or of the id, select.
 ///
 /// It computes the ranges of `AccessPlanner` for the most frequent conditions: equalities, and at
-/// most one range behind them.
+/// most one range after them.
 struct BoundKeys {
     /// The comparisons of a field with operands.
     struct Part {

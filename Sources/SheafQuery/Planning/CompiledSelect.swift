@@ -33,8 +33,9 @@ final class CompiledSelect {
 
     init(
         _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [BoundTerm],
-        _ filters: [BoundFilter], residual: [Expression], _ scope: Scope, _ lateParameters: [String],
-        limit: Operand?, offset: Operand?, isLimited: Bool, mayTurn: Bool
+        _ filters: [BoundFilter], residual: [Expression], _ scope: Scope,
+        _ lateParameters: [String], limit: Operand?, offset: Operand?, isLimited: Bool,
+        mayTurn: Bool
     ) {
         self.plan = plan
         keys = plan.sources[0].collection.flatMap {

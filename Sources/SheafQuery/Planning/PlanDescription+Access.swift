@@ -17,6 +17,12 @@ extension PlanDescriber {
         let source = plan.sources[0]
         let tally = tallies?.access
         if plan.countedRanges != nil { return counting(source, tally) }
+        if let groups = plan.countedGroups, tally == nil {
+            var found = leaf("countScan", source, groups.index.name, rows: nil, nil)
+            found.add("index", .string(groups.index.name))
+            found.notes.append("groups")
+            return found
+        }
         var found = access(
             source.path.access, to: source, filter: plan.requested.filterExpression, tally)
         guard plan.isStraight, !plan.isDistinct else { return found }

@@ -104,6 +104,10 @@ struct PlanDescriber {
         sort.add("terms", .array(terms.map(Value.string)))
         sort.add("limit", top.map { .integer(Int64($0)) })
         if let top { sort.notes.append("top \(top)") }
+        if plan.orderedTerms > 0 {
+            sort.add("sorted", .integer(Int64(plan.orderedTerms)))
+            sort.notes.append("the first \(plan.orderedTerms) sorted")
+        }
         sort.measure(tallies?.sort)
         return sort
     }

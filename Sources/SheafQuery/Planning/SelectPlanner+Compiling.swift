@@ -8,7 +8,8 @@ extension SelectPlanner {
     func compiled(_ plan: SelectPlan) throws(StoreError) -> CompiledSelect? {
         guard var accessPlanner = plannedAccess, !compiler.readsClock, !needsCompleteRows,
             select.source.ids == nil, plan.sources.allSatisfy({ $0.collection != nil }),
-            !plan.sources[0].path.isSkipping, !hasOtherParameters, !plan.joins.contains(where: \.isHashed)
+            !plan.sources[0].path.isSkipping, !hasOtherParameters,
+            !plan.joins.contains(where: \.isHashed)
         else { return nil }
         switch plan.sources[0].path.access {
         case .ids, .documents, .index: break

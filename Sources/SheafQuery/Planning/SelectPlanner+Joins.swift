@@ -208,13 +208,20 @@ extension SelectPlanner {
 }
 
 extension Expression {
-    /// The terms, of those that are comparisons only the operands that are no parameters.
+    /// The terms, and of comparisons only the operands that are bound with the plan.
     var withoutBoundOperands: [Expression] {
         conjuncts.flatMap { term in
             guard case .comparison(_, let left, let right) = term.node else { return [term] }
-            return [left, right].filter { side in
-                if case .parameter = side.node { false } else { true }
-            }
+            return left.boundOperands + right.boundOperands
+        }
+    }
+
+    /// The parts of an operand of a comparison that are bound with the plan.
+    private var boundOperands: [Expression] {
+        switch node {
+        case .parameter: []
+        case .object(let fields): fields.flatMap(\.value.boundOperands)
+        default: [self]
         }
     }
 
