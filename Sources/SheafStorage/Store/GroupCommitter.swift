@@ -139,7 +139,7 @@ final class GroupCommitter: Sendable {
     }
 
     private func prepareNextSegment() {
-        let current = engine.tailSegment
+        let current = engine.begunSegment
         guard segment.exchange(current, ordering: .relaxed) != current else { return }
         onNewSegment()
     }

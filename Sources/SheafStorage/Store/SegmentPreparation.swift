@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafSystem
 
 /// The next segment's file, created and filled with zeros before it is needed.
@@ -12,7 +13,9 @@ final class SegmentPreparation: Sendable {
         case ready(UInt32, any VolumeFile)
     }
 
+    /// The length of the first slice of zeros, and that of the longest one.
     private static let sliceLength = 32 << 10
+    private static let longestSlice = 256 << 10
     /// The length of zeros written to the first segment after opening, in a single slice.
     ///
     /// The first commit waits a few milliseconds for it, and thousands of later commits become
@@ -20,45 +23,47 @@ final class SegmentPreparation: Sendable {
     private static let firstLength = 1 << 20
 
     private let volume: any Volume
+    private let clock: Clock
     private struct State: Sendable {
         var phase = Phase.idle
-        /// The last segment requested by the writer; it and all earlier ones need no preparation.
+        /// The last segment requested by the writer.
+        ///
+        /// Records of later segments may be pending; a prepared file is that of the next segment.
         var lastRequested: UInt32 = 0
     }
 
     private let state = Monitor(State())
 
-    init(volume: any Volume) {
+    init(volume: any Volume, clock: Clock) {
         self.volume = volume
+        self.clock = clock
     }
 
-    /// Creates the file of segment `number` and fills it with `length` zeros.
+    /// The last segment whose file the writer has requested; zero before the first.
+    var lastRequested: UInt32 {
+        state.withLock { $0.lastRequested }
+    }
+
+    /// Creates the file of the segment after the one in use, and fills it with `length` zeros.
     ///
-    /// Does nothing if a preparation is running, the file is already prepared, or the writer has
-    /// already requested the segment.
-    func prepare(_ number: UInt32, length: Int) throws(VolumeError) {
-        let (isDue, outdated) = state.withLock { state -> (Bool, (any VolumeFile)?) in
-            guard number > state.lastRequested else { return (false, nil) }
-            switch state.phase {
-            case .ready(number, _), .running, .hurried:
-                return (false, nil)
-            case .ready(_, let other):
-                state.phase = .running(number)
-                return (true, other)
-            case .idle:
-                state.phase = .running(number)
-                return (true, nil)
-            }
+    /// Does nothing before the first segment is in use, while a preparation is running, or if the
+    /// file is already prepared.
+    func prepareNext(length: Int) throws(VolumeError) {
+        let next = state.withLock { state -> UInt32? in
+            // The first segment is created on demand, because many openings only read.
+            guard case .idle = state.phase, state.lastRequested > 0 else { return nil }
+            let next = state.lastRequested + 1
+            state.phase = .running(next)
+            return next
         }
-        guard isDue else { return }
+        guard let next else { return }
         var file: (any VolumeFile)?
         defer {
-            let phase = file.map { Phase.ready(number, $0) } ?? .idle
+            let phase = file.map { Phase.ready(next, $0) } ?? .idle
             state.withLock { $0.phase = phase }
             state.broadcast()
         }
-        if let outdated { try remove(outdated) }
-        file = try make(number, length: length, slice: Self.sliceLength)
+        file = try make(next, length: length, slice: Self.sliceLength)
     }
 
     /// Returns the file of segment `number`, waiting for a preparation in progress.
@@ -123,21 +128,33 @@ final class SegmentPreparation: Sendable {
         }
     }
 
+    /// Fills a file with zeros; writes are synced in slices, because a commit may wait for each.
+    ///
+    /// A slice has a constant cost, several writes of metadata among them. So slices become longer
+    /// while that cost dominates: a commit waits for at most about twice the shortest slice.
     private func fill(
-        _ file: any VolumeFile, length: Int, slice: Int
+        _ file: any VolumeFile, length: Int, slice first: Int
     ) throws(VolumeError) {
         let zeros = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: min(slice, max(length, 1)), alignment: 4_096)
+            byteCount: max(min(max(first, Self.longestSlice), length), 1), alignment: 4_096)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
+        var slice = first
+        var shortest = UInt64.max
         var offset = 0
         while offset < length, !isHurried {
-            let slice = UnsafeRawBufferPointer(
-                rebasing: UnsafeRawBufferPointer(zeros)[..<min(zeros.count, length - offset)])
-            try file.writeFully(slice, at: offset)
-            // The file is synced in slices, so that a commit never waits for the complete segment.
+            let start = clock.monotonicNanoseconds()
+            let count = min(slice, zeros.count, length - offset)
+            try file.writeFully(UnsafeRawBufferPointer(zeros).slice(0..<count), at: offset)
             try file.synchronize()
-            offset += slice.count
+            offset += count
+            let duration = clock.monotonicNanoseconds() &- start
+            shortest = min(shortest, max(duration, 1))
+            if duration < shortest + shortest / 2 {
+                slice = min(slice * 2, Self.longestSlice)
+            } else if duration / 2 > shortest {
+                slice = max(slice / 2, Self.sliceLength)
+            }
         }
     }
 

@@ -69,7 +69,7 @@ package final class StoreEngine: Sendable {
             self.lock = lock
             store = recovered.store
             recovery = recovered.report
-            preparation = SegmentPreparation(volume: volume)
+            preparation = SegmentPreparation(volume: volume, clock: options.clock)
             writer = Mutex(
                 SegmentWriter(
                     volume: volume, store: recovered.store, preparation: preparation,
@@ -186,10 +186,13 @@ package final class StoreEngine: Sendable {
         pendingHint.load(ordering: .sequentiallyConsistent)
     }
 
-    /// The number of the segment in use, or of the last one.
+    /// The number of the segment of the last record, which may be pending.
     package var tailSegment: UInt32 {
         state.withLock { $0.tail.segment }
     }
+
+    /// The last segment that a flush has begun to write; zero before the first.
+    var begunSegment: UInt32 { preparation.lastRequested }
 
     /// The number of bytes that wait for a flush.
     package var pendingLength: Int {
@@ -350,17 +353,12 @@ package final class StoreEngine: Sendable {
 
     /// Prepares the file of the next segment, if that has not been done.
     package func prepareNextSegment() throws(StorageError) {
-        let (number, length) = state.withLock { state in
-            (
-                state.tail.isBegun ? state.tail.segment + 1 : 0,
-                state.preparesSegments
-                    ? options.segmentLength(liveBytes: state.keyspace.live.total) : 0
-            )
+        let length = state.withLock { state in
+            state.preparesSegments
+                ? options.segmentLength(liveBytes: state.keyspace.live.total) : 0
         }
-        // The first segment is created on demand, because many openings only read.
-        guard number > 0 else { return }
         try translatingErrors { () throws(VolumeError) in
-            try preparation.prepare(number, length: length)
+            try preparation.prepareNext(length: length)
         }
     }
 }
