@@ -13,20 +13,13 @@ final class GroupCommitPolicy: Sendable {
     private static let briefNanoseconds: UInt64 = 250_000
     /// The flush duration up to which a lone writer flushes on its own thread.
     private static let shortNanoseconds: UInt64 = 1_000_000
-    /// The maximum time that a flush waits for returning writers, in nanoseconds.
-    private static let longestGathering: UInt64 = 100_000
-    /// The number of failed waits after which waiting is attempted only occasionally.
-    private static let toleratedMisses = 4
-    private static let flushesBetweenTrials = 16
 
     private let engine: StoreEngine
     /// The number of consecutive flushes with a single commit.
     private let loneFlushes = Atomic(0)
     /// A moving average of the duration of a flush.
     private let typicalNanoseconds = Atomic<UInt64>(0)
-    /// The number of consecutive failed waits, and of flushes for which several writers waited.
-    private let misses = Atomic(0)
-    private let flushes = Atomic(0)
+    private let gathering = Mutex(CommitGathering())
 
     init(engine: StoreEngine) {
         self.engine = engine
@@ -64,22 +57,15 @@ final class GroupCommitPolicy: Sendable {
     }
 
     /// Waits briefly for the writers of the last flush to commit again.
-    ///
-    /// Without this, the first of them would be flushed alone, and the others would wait for two
-    /// flushes.
     func gather() {
-        let expected = CommitID(engine.lastWriterCount.load(ordering: .relaxed))
-        guard expected > 1 else { return }
-        let missed = misses.load(ordering: .relaxed)
-        let number = flushes.wrappingAdd(1, ordering: .relaxed).newValue
-        guard missed < Self.toleratedMisses || number % Self.flushesBetweenTrials == 0 else {
-            return
+        let expected = engine.lastWriterCount.load(ordering: .relaxed)
+        let typical = typicalNanoseconds.load(ordering: .relaxed)
+        let limit = gathering.withLock { $0.wait(for: expected, typicalFlush: typical) }
+        guard limit > 0 else { return }
+        let isComplete = wait(for: limit, gently: true) {
+            engine.pendingCommits >= CommitID(expected)
         }
-        let waitNanoseconds = typicalNanoseconds.load(ordering: .relaxed) / 2
-        let isComplete = wait(for: min(waitNanoseconds, Self.longestGathering), gently: true) {
-            engine.pendingCommits >= expected
-        }
-        misses.store(isComplete ? 0 : missed + 1, ordering: .relaxed)
+        gathering.withLock { $0.recordWait(isComplete: isComplete) }
     }
 
     /// Spins until `condition` holds or the time is up; `gently` yields to other threads.
