@@ -28,6 +28,7 @@ final class Compactor {
     private var chain: UInt64
     private var droppedRemovals: [(key: [UInt8], position: LogPosition)] = []
     private var chains = ChainCache()
+    private var work = BackgroundWork()
 
     /// Starts a compaction; `temporary` is the file name used until it is complete.
     init(
@@ -137,6 +138,7 @@ final class Compactor {
     private func visit(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(FormatError) {
+        work.record(operation.length)
         let live = snapshot.tree.find(operation.key).flatMap(RecordPointer.init)
         let newest =
             live

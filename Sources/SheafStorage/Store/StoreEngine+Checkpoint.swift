@@ -135,6 +135,7 @@ private struct CheckpointSink: ~Copyable {
     private var buffer: [UInt8] = []
     private var offset = Checkpoint.headerLength
     private(set) var pageCount = 0
+    private var work = BackgroundWork()
 
     init(file: any VolumeFile) {
         self.file = file
@@ -146,6 +147,7 @@ private struct CheckpointSink: ~Copyable {
 
     /// Appends a page to the buffer and the hash.
     mutating func add(_ page: UnsafeRawBufferPointer) throws(VolumeError) {
+        work.record(page.count)
         hash.update(page)
         buffer.append(contentsOf: page)
         pageCount += 1
