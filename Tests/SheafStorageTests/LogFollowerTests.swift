@@ -50,6 +50,41 @@ import Testing
         try engine.close()
     }
 
+    @Test func `a reader opened at any call of a commit of several segments reads on`() throws {
+        var followers: [LogFollower] = []
+        var problems: [String] = []
+        var isWriting = false
+        let observed = ObservedVolume(volume) { [volume] in
+            guard isWriting else { return }
+            isWriting = false
+            defer { isWriting = true }
+            do {
+                for follower in followers { _ = try follower.advance() }
+                followers.append(try LogFollower(try LogReader(volume)))
+            } catch {
+                problems.append("\(error)")
+            }
+        }
+        let engine = try engine(on: observed)
+        try put("key", "1", engine)
+        isWriting = true
+        var batch = WriteBatch()
+        for number in 0..<60 {
+            try batch.put(Array("key \(number)".utf8), Array(repeating: 7, count: 100))
+        }
+        let commit = try engine.append(batch)
+        try engine.flush()
+        isWriting = false
+        #expect(problems == [])
+        #expect(engine.snapshot().end.segment > 3, "the commit has several segments")
+        for follower in followers {
+            _ = try follower.advance()
+            #expect(follower.snapshot.commit == commit)
+            #expect(follower.snapshot.count == 61)
+        }
+        try engine.close()
+    }
+
     @Test func `a removed store, or another one in its place, is no state of the opened one`()
         throws
     {

@@ -16,6 +16,8 @@ package final class LogFollower: Sendable {
         var contents: LogContents
         var keyspace: Keyspace
         var snapshot: LogSnapshot
+        /// The end of the last complete commit, which may be before that of the log.
+        var complete: LogStart
         var table: ReaderTable
         /// Whether applying commits has failed, so that the keys must be read again.
         var isBroken = false
@@ -41,7 +43,8 @@ package final class LogFollower: Sendable {
         let segments = try table.update(contents, directory, readable: found.snapshot.end)
         return State(
             directory: directory, contents: contents, keyspace: found.keys.takeKeyspace(),
-            snapshot: found.snapshot.with(segments), table: table)
+            snapshot: found.snapshot.with(segments), complete: found.keys.end.complete,
+            table: table)
     }
 
     /// Reads the commits that have become durable; returns nil if nothing has changed.
@@ -90,7 +93,7 @@ package final class LogFollower: Sendable {
         _ contents: LogContents, _ state: borrowing State
     ) -> Bool {
         !state.isBroken && state.snapshot.commit > 0
-            && contents.removalsCompactedThrough < state.snapshot.end
+            && contents.removalsCompactedThrough < state.complete.position
     }
 
     /// Returns the files with the new commits of the last segment, if nothing else has changed.
@@ -112,15 +115,13 @@ package final class LogFollower: Sendable {
         _ directory: DirectorySnapshot, _ contents: LogContents, to state: inout State
     ) throws(StorageError) -> Advance {
         let old = state.snapshot
-        let start = LogStart(
-            position: old.end, chain: old.chain, commit: old.commit, commitAt: old.commitAt)
         state.isBroken = true
         var keyspace = Keyspace()
         swap(&keyspace, &state.keyspace)
         var replayer = Replayer(
             keyspace: keyspace, firstSegments: contents.files.map(\.segments.lowerBound),
             recordsKeys: true)
-        var walk = LogWalk(contents.files, from: start)
+        var walk = LogWalk(contents.files, from: state.complete)
         let end = try walk.run(&replayer)
         try contents.checkEnd(end)
         let changedKeys = Array(replayer.changedKeys)
@@ -132,6 +133,7 @@ package final class LogFollower: Sendable {
             tree: keyspace.tree.snapshot(), segments: segments, commit: end.commit,
             commitAt: end.commitAt, end: end.position, indexMark: old.indexMark, chain: end.chain,
             grownLength: old.grownLength + end.length)
+        state.complete = end.complete
         state.keyspace = consume keyspace
         state.directory = directory
         state.contents = contents

@@ -21,6 +21,11 @@ struct LogEnd {
     var position: LogPosition
     /// The checksum of the last record before `position`, or of the header; zero after a base file.
     var chain: UInt64
+    /// The end of the last complete commit, from which a later walk reads on.
+    ///
+    /// It is before `position` if a segment was sealed within a commit that continues in the next
+    /// one.
+    var complete: LogStart
     /// The position up to which the log was synced according to its last record.
     var synced = LogPosition.none
     /// The footer of the last file; nil if it is not sealed.
@@ -57,7 +62,7 @@ struct LogWalk {
         sequence = CommitSequence(after: start.commit)
         end = LogEnd(
             commit: start.commit, commitAt: start.commitAt, position: start.position,
-            chain: start.chain)
+            chain: start.chain, complete: start)
     }
 
     /// Visits all operations after the start; returns the end of the log or throws for damage.
@@ -109,6 +114,9 @@ struct LogWalk {
                 if sequence.openStart == nil {
                     end.position = record.end
                     end.chain = record.checksum
+                    end.complete = LogStart(
+                        position: record.end, chain: record.checksum, commit: end.commit,
+                        commitAt: end.commitAt)
                 }
                 startsSegment = false
             case .end(let reason):
@@ -194,6 +202,9 @@ struct LogWalk {
                 end.position = LogPosition(
                     segment: file.segments.upperBound, offset: Int(UInt32.max))
                 end.chain = 0
+                end.complete = LogStart(
+                    position: end.position, chain: 0, commit: end.commit,
+                    commitAt: end.commitAt)
                 end.footer = footer
                 return
             case .end(.unused(let offset)):
