@@ -25,6 +25,19 @@ import Testing
         "SELECT _id FROM t WHERE _id IN (:x, :y, 3)",
         "SELECT _id FROM t WHERE a = :x AND s LIKE :p",
         "SELECT _id FROM t WHERE a = :x AND lower(s) = :s",
+        "SELECT _id FROM t WHERE a = :x OR b = :y",
+        "SELECT _id FROM t WHERE NOT (a = :x)",
+        "SELECT _id FROM t WHERE NOT (a = :x AND b = :y)",
+        "SELECT _id FROM t WHERE a NOT BETWEEN :x AND :y",
+        "SELECT _id FROM t WHERE a NOT IN (:x, :y)",
+        "SELECT _id FROM t WHERE starts_with(s, :s)",
+        "SELECT _id FROM t WHERE s = lower(:s) AND b <> :x",
+        "SELECT _id FROM t WHERE a > :x + 1 AND b = -:y",
+        "SELECT _id FROM t WHERE :x = 1 OR a = :y",
+        "SELECT _id FROM t WHERE :x = 1",
+        "SELECT _id FROM t WHERE :x IS NULL OR a = :x",
+        "SELECT _id FROM t WHERE :x = 1 AND a = :y",
+        "SELECT t._id, u.b FROM t JOIN t u ON u._id = t.r WHERE :x = 1 OR u.b = :y OR t.a = :z",
         "SELECT _id FROM t WHERE a = :x AND ANY v IN tags SATISFIES v = :y END",
         "SELECT _id FROM t WHERE a = :x AND s IS NOT MISSING AND o.p = :y",
         "SELECT _id FROM t WHERE o = {'p': :x, 'q': 1}",
@@ -54,6 +67,10 @@ import Testing
         (
             "UPDATE t SET hit = :hit WHERE a = :x AND b < :y",
             "SELECT _id FROM t WHERE a = :x AND b < :y"
+        ),
+        (
+            "UPDATE t SET hit = :hit WHERE :x = 1 OR a = :y",
+            "SELECT _id FROM t WHERE :x = 1 OR a = :y"
         ),
         (
             "UPDATE t SET hit = :hit WHERE _id IN (:x, :y)",
@@ -90,11 +107,28 @@ import Testing
         for _ in 0..<900 {
             switch random.below(12) {
             case 0, 1: try change()
+            case 2 where random.below(10) == 0:
+                // The names and indexes of the collection stay.
+                try store.execute("EVICT FROM t")
+                for _ in 0..<4 { try compare() }
+                for _ in 0..<100 { try change() }
             case 2: try store.execute(DQL(verbatim: Self.indexes[random.below(Self.indexes.count)]))
             case 3: try update()
             default: try compare()
             }
         }
+    }
+
+    @Test func `a condition that may fail is evaluated after the joins`() throws {
+        try store.execute("INSERT INTO t DOCUMENTS ({_id: 4, s: 'b'})")
+        try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, r: 4, s: 'a', p: '('})")
+        try store.execute("INSERT INTO t DOCUMENTS ({_id: 3, r: 2, s: 'a', p: 'a'})")
+        let rows = try store.rows(
+            """
+            SELECT t._id FROM t LEFT JOIN t u ON u._id = t.r \
+            WHERE u.s = 'a' AND regexp_like(t.s, t.p)
+            """)
+        #expect(rows == [["_id": 3]])
     }
 
     private mutating func compare() throws {

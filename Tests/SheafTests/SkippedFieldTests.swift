@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafQuery
 import SheafStatements
 import SheafTestSupport
 import Testing
@@ -62,6 +63,32 @@ import Testing
         let plan = try store.value(DQL(verbatim: "EXPLAIN \(text)"))
         #expect(plan?.json.contains("by_c_b") == false)
         #expect(try store.rows(DQL(verbatim: text)) == store.rows(DQL(verbatim: scanning(text))))
+    }
+
+    @Test mutating func `the table of a hash join has the documents of its condition`() throws {
+        try fill()
+        try store.execute("CREATE INDEX by_a_b ON u (a, b)")
+        for id in 0..<20 {
+            try store.execute("INSERT INTO v DOCUMENTS ({_id: \(id), k: \(id * 7)})")
+        }
+        let text =
+            "SELECT v._id, u.c FROM v LEFT JOIN u ON u.c = v.k AND u.b < 150 ORDER BY v._id, u.c"
+        let rows = try store.rows(DQL(verbatim: text))
+        #expect(rows == (try store.rows(DQL(verbatim: scanning(text)))))
+        #expect(rows.contains { $0.json.contains("\"c\"") })
+    }
+
+    @Test mutating func `counting groups is interrupted, and then has no result`() throws {
+        try fill()
+        try store.execute("CREATE INDEX by_b_c ON u (b, c)")
+        let text: DQL = "SELECT b, COUNT(*) AS n FROM u GROUP BY b"
+        #expect(try store.rows(text).count == 300)
+        let (statement, arguments) = try store.queries.prepare(text, [:])
+        let queries = store.queries
+        let run = queries.makeRun(
+            statement, arguments, queries.parameters, on: queries.reader(), isTimed: false,
+            meter: EvaluationMeter(1))
+        #expect(throws: StoreError.self) { try run.rows() }
     }
 
     @Test mutating func `groups that an index counts have the sizes and keys of visited ones`()

@@ -63,11 +63,13 @@ extension ExpressionCompiler {
         }
     }
 
-    /// Returns the conjunctions of terms, by the number of joins after which their sources have
-    /// rows.
+    /// Returns the conjunctions of terms, by the number of joins after which they are evaluated: as
+    /// soon as their sources have rows, or after all joins if they may fail.
     func stages(of terms: [Expression], joinCount: Int) throws(StoreError) -> [Predicate?] {
         var stages: [[Expression]] = Array(repeating: [], count: joinCount + 1)
-        for term in terms { stages[try lastSource(in: term)].append(term) }
+        for term in terms {
+            stages[term.neverFails ? try lastSource(in: term) : joinCount].append(term)
+        }
         var predicates: [Predicate?] = []
         for terms in stages {
             guard let first = terms.first else {
@@ -341,6 +343,37 @@ private struct PatternMatcher {
                 try StoreError.ofPatterns { () throws(PatternError) in try matcher.matches(text) })
         case .null?: return unknown == .missing && matcher == nil ? .missing : .null
         default: return .missing
+        }
+    }
+}
+
+extension Expression {
+    /// Whether the evaluation of a condition throws no error but for damage.
+    fileprivate var neverFails: Bool {
+        switch node {
+        case .literal, .missing, .parameter, .path: true
+        case .and(let terms), .or(let terms), .xor(let terms): terms.allSatisfy(\.neverFails)
+        case .not(let operand), .test(_, let operand, _): operand.neverFails
+        case .comparison(_, let left, let right): left.neverFails && right.neverFails
+        case .between(let operand, let low, let high, _):
+            operand.neverFails && low.neverFails && high.neverFails
+        case .membership(let operand, let list, _):
+            if case .array(let elements) = list.node {
+                operand.neverFails && elements.allSatisfy(\.isValue)
+            } else {
+                false
+            }
+        case .pattern(let pattern):
+            pattern.kind == .like && pattern.subject.neverFails && pattern.pattern.isValue
+                && pattern.escape == nil
+        default: false
+        }
+    }
+
+    private var isValue: Bool {
+        switch node {
+        case .literal, .parameter: true
+        default: false
         }
     }
 }

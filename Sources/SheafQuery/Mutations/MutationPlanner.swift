@@ -219,7 +219,7 @@ struct MutationPlanner {
             try SelectRun(plan, environment).forEach { (frame) throws(StoreError) in
                 try visit(frame, readsAll ? types : nil, body)
             }
-            plans.release(plan, of: compiled)
+            plans.release(plan, of: compiled, environment)
             return nil
         }
         let select = try selection()

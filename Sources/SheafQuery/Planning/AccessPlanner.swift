@@ -7,8 +7,8 @@ import SheafDocument
 struct AccessPlanner {
     let collection: CollectionDescription
     var count: (KeyRange) -> Int
-    /// The first key in a range; nil if there is none.
-    var firstKey: (KeyRange) -> [UInt8]? = { _ in nil }
+    /// Returns the first key in a range, nil if there is none; nil if no keys may be sought.
+    var firstKey: ((KeyRange) throws(StoreError) -> [UInt8]?)?
     var hints = PlanHints()
     /// The requested order; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
@@ -59,12 +59,12 @@ struct AccessPlanner {
         let conditions = if case .all(let all) = condition { all } else { [condition] }
         var others: [Condition] = []
         let fields = FieldSets(conditions, others: &others)
-        guard !fields.isEmpty, !collection.hasPendingChanges else { return [] }
+        guard !fields.isEmpty, !collection.hasPendingChanges, let firstKey else { return [] }
         return collection.indexes.compactMap { (index) -> AccessPath? in
             guard index.isRegular, index.fields.count > 1,
                 fields.set(of: index.fields[0].path) == nil,
                 fields.set(of: index.fields[1].path)?.isAll == false,
-                let values = firstValues(of: index)
+                let values = try? firstValues(of: index, firstKey)
             else { return nil }
             let spans = IndexSpans(
                 index, fields, limit: hints.maximumRanges, behind: values, skipping: 1)
@@ -81,10 +81,12 @@ struct AccessPlanner {
 
     /// Returns the prefixes of the entries with each value of the first field; nil if there are
     /// many.
-    private func firstValues(of index: IndexDescription) -> [[UInt8]]? {
+    private func firstValues(
+        of index: IndexDescription, _ firstKey: (KeyRange) throws(StoreError) -> [UInt8]?
+    ) throws(StoreError) -> [[UInt8]]? {
         let all = KeyRange.prefix(index.keyPrefix)
         var (values, rest): ([[UInt8]], KeyRange) = ([], all)
-        while let key = firstKey(rest) {
+        while let key = try firstKey(rest) {
             let length = key.span.withUnsafeBytes { key in
                 try? SortKeyReader.length(
                     UnsafeRawBufferPointer(rebasing: key.dropFirst(index.keyPrefix.count)),
@@ -151,7 +153,7 @@ struct AccessPlanner {
             case .ids, .union, .intersection: Self.fetchCost
             }
         var sorted = order.isEmpty || path.isOrdered ? 0 : visited * Self.sortCost
-        if hints.prefersOrder, !path.isOrdered { sorted = .infinity }
+        if hints.prefersOrder, isOrderComplete, !path.isOrdered { sorted = .infinity }
         return visited * each + Double(path.comparedCount) * Self.entryCost + sorted
     }
 

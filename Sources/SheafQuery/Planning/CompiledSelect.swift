@@ -14,10 +14,8 @@ final class CompiledSelect {
     /// The planner of the access path, whose counts are those of the first run.
     let planner: AccessPlanner
     let terms: [BoundTerm]
-    /// The filter on encoded documents, in parts.
-    let filters: [BoundFilter]
-    /// The other conditions, if arguments occur in them.
-    let residual: [Expression]
+    /// The conditions that are evaluated; nil if those of the first run do not depend on arguments.
+    let conditions: BoundConditions?
     let scope: Scope
     /// Parameters whose values the conditions of joins get from the run.
     let lateParameters: [String]
@@ -33,8 +31,8 @@ final class CompiledSelect {
 
     init(
         _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [BoundTerm],
-        _ filters: [BoundFilter], residual: [Expression], _ scope: Scope,
-        _ lateParameters: [String], limit: Operand?, offset: Operand?, isLimited: Bool,
+        _ conditions: BoundConditions?, _ scope: Scope, _ lateParameters: [String], limit: Operand?,
+        offset: Operand?, isLimited: Bool,
         mayTurn: Bool
     ) {
         self.plan = plan
@@ -43,8 +41,7 @@ final class CompiledSelect {
         }
         self.planner = planner
         self.terms = terms
-        self.filters = filters
-        self.residual = residual
+        self.conditions = conditions
         self.scope = scope
         self.lateParameters = lateParameters
         self.limit = limit
@@ -67,21 +64,16 @@ final class CompiledSelect {
         let bound = spare ?? SelectPlan(plan)
         bound.sources[0].path = path
         (bound.limit, bound.offset) = (limit, offset ?? 0)
-        if !filters.isEmpty {
-            var parts: [FieldFilter] = []
-            for filter in filters {
-                guard let part = filter.filter(arguments, environment.store.names) else {
-                    return nil
-                }
-                parts.append(part)
+        if let conditions {
+            guard let filters = conditions.filters(arguments, environment.store.names) else {
+                return nil
             }
-            bound.requested.filter = parts.count == 1 ? parts[0] : .all(parts)
-        }
-        if !residual.isEmpty {
+            bound.requested.filter =
+                filters.count > 1 ? .all(filters) : filters.first
             let compiler = ExpressionCompiler(
                 scope, names: environment.store.names, arguments: arguments,
                 context: environment.context)
-            let stages = try compiler.stages(of: residual, joinCount: plan.joins.count)
+            let stages = try compiler.stages(of: conditions.rest, joinCount: plan.joins.count)
             // Variables that were bound when the plan was made keep their places.
             bound.variableCount = max(bound.variableCount, compiler.scope.variableCount)
             if plan.joins.isEmpty {
@@ -153,6 +145,25 @@ enum BoundTerm {
             }
             return .field(path, ComponentSet(points))
         }
+    }
+}
+
+/// The terms of WHERE that keys do not decide, which arguments complete.
+struct BoundConditions {
+    /// The filter on encoded documents, in parts.
+    let filters: [BoundFilter]
+    /// The other terms.
+    let rest: [Expression]
+
+    /// Returns the parts of the filter; nil if a value needs a plan.
+    func filters(_ arguments: ArgumentValues, _ names: NameTable) -> [FieldFilter]? {
+        var parts: [FieldFilter] = []
+        parts.reserveCapacity(filters.count)
+        for filter in filters {
+            guard let part = filter.filter(arguments, names) else { return nil }
+            parts.append(part)
+        }
+        return parts
     }
 }
 

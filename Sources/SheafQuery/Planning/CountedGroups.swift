@@ -20,7 +20,7 @@ struct CountedGroups {
         let directions = index.fields.map(\.isDescending) + [false]
         var groups: [(keys: [Value?], size: Int)] = []
         var rest = all
-        while let key = store.firstKey(in: rest) {
+        while let key = try store.firstKey(in: rest) {
             guard groups.count < most else { return nil }
             let (values, length) = try read(key, directions)
             let keys = fields.map { values[$0] }
@@ -64,10 +64,9 @@ extension Value? {
 
 extension QueryStore {
     /// Returns the first key in a range; nil if there is none.
-    func firstKey(in range: KeyRange) -> [UInt8]? {
+    func firstKey(in range: KeyRange) throws(StoreError) -> [UInt8]? {
         var found: [UInt8]?
-        // A statement that is interrupted here fails at its next step.
-        try? scanKeys(range, isReversed: false, skipping: 0) { (key, _) throws(StoreError) in
+        try scanKeys(range, isReversed: false, skipping: 0) { (key, _) throws(StoreError) in
             found = Array(key)
             return false
         }

@@ -74,12 +74,18 @@ package final class PlanSlot: Sendable {
         else { return nil }
         kept.state = state
         let new = kept
-        contents.withLock { $0.statement = new }
+        contents.withLock { contents in
+            // Another thread may have replaced the statement, to which the spare plan belongs.
+            if contents.statement?.compiled === new.compiled { contents.statement = new }
+        }
         return kept.compiled
     }
 
     func cache(_ compiled: CompiledSelect, _ environment: PlanEnvironment) {
-        guard let state = environment.store.planState else { return }
+        // Large arguments are not kept with the statement.
+        guard let state = environment.store.planState,
+            environment.arguments.allSatisfy(\.isSmall)
+        else { return }
         let new = CachedStatement(
             state: state, isStrict: environment.isStrict, compiled: compiled)
         contents.withLock { ($0.statement, $0.spare) = (new, nil) }
@@ -97,7 +103,10 @@ package final class PlanSlot: Sendable {
     }
 
     /// Keeps a plan that `bind` returned, and that its run has used, for another run.
-    func release(_ plan: SelectPlan, of compiled: CompiledSelect) {
+    func release(
+        _ plan: SelectPlan, of compiled: CompiledSelect, _ environment: PlanEnvironment
+    ) {
+        guard environment.arguments.allSatisfy(\.isSmall) else { return }
         contents.withLock { contents in
             if contents.statement?.compiled === compiled { contents.spare = plan }
         }

@@ -7,18 +7,17 @@ extension SelectPlanner {
     /// `plan` must be the plan of the statement as it is written.
     func compiled(_ plan: SelectPlan) throws(StoreError) -> CompiledSelect? {
         guard var accessPlanner = plannedAccess, !compiler.readsClock, !needsCompleteRows,
-            select.source.ids == nil, plan.sources.allSatisfy({ $0.collection != nil }),
+            select.source.ids == nil,
+            plan.sources.allSatisfy({ $0.collection != nil && $0.past == nil }),
             !plan.sources[0].path.isSkipping, !hasOtherParameters,
             !plan.joins.contains(where: \.isHashed)
         else { return nil }
-        switch plan.sources[0].path.access {
-        case .ids, .documents, .index: break
-        default: return nil
+        guard plan.sources[0].path.access.isByKeys, let (limit, offset) = boundOperands() else {
+            return nil
         }
-        guard let (limit, offset) = boundOperands() else { return nil }
         // The store of this run must not be kept.
         accessPlanner.count = { _ in 0 }
-        accessPlanner.firstKey = { _ in nil }
+        accessPlanner.firstKey = nil
         var terms: [BoundTerm] = []
         var filters: [BoundFilter] = []
         var residual: [Expression] = []
@@ -51,14 +50,18 @@ extension SelectPlanner {
                 residual.append(term)
             }
         }
-        let asksAgain = plan.requested.filter != nil || plan.requested.residualPredicate != nil
-        let isCovering = plan.sources[0].path.access.isCovering
-        if isCovering { residual = condition?.conjuncts ?? [] }
-        let isBound = asksAgain && residual.contains(where: \.hasParameter)
+        if plan.sources[0].path.access.isCovering {
+            (filters, residual) = ([], condition?.conjuncts ?? [])
+        }
+        // A condition that was always true with these arguments has an expression, but no
+        // predicate.
+        let isAsked =
+            plan.requested.filterExpression != nil || plan.requested.residualExpression != nil
+        let isBound = isAsked && condition?.hasParameter == true
         return CompiledSelect(
-            plan, accessPlanner, terms, asksAgain && !isCovering ? filters : [],
-            residual: isBound ? residual : [], compiler.scope, compiler.lateParameters,
-            limit: limit, offset: offset,
+            plan, accessPlanner, terms,
+            isBound ? BoundConditions(filters: filters, rest: residual) : nil, compiler.scope,
+            compiler.lateParameters, limit: limit, offset: offset,
             isLimited: accessPlanner.limit != nil, mayTurn: mayTurn)
     }
 
@@ -121,6 +124,16 @@ extension Expression {
             }
             return (subject, [(.greaterOrEqual, low), (.lessOrEqual, high)])
         default: return nil
+        }
+    }
+}
+
+extension Access {
+    /// Whether the access is a lookup or a scan of keys, and no combination.
+    fileprivate var isByKeys: Bool {
+        switch self {
+        case .ids, .documents, .index: true
+        default: false
         }
     }
 }

@@ -105,7 +105,7 @@ package struct QueryRun {
             if statement.parameters.isEmpty, let basis {
                 plans.cache(plan, basis)
             } else {
-                plans.release(plan, of: compiled)
+                plans.release(plan, of: compiled, environment)
             }
             return rows
         }
