@@ -77,17 +77,17 @@ final class HubScene: Sendable {
     }
 }
 
-/// Waits until a condition holds; records an issue after five minutes.
+/// Waits until a condition holds; records an issue if it does not within two waits of five minutes.
 ///
-/// A task that the test created before gets a thread only after all tests that began earlier, which
-/// may take that long. It has one when this call continues, and then five more minutes.
+/// The first wait may pass before a task that the test created gets a thread, because tasks run in
+/// order of creation. The task has a thread when the second wait begins.
 func until(
     _ what: String, _ location: SourceLocation = #_sourceLocation,
     _ condition: @escaping @Sendable () throws -> Bool
 ) async throws {
     var isTrue = try await becomesTrue(condition)
     if !isTrue { isTrue = try await becomesTrue(condition) }
-    #expect(isTrue, "not within five minutes: \(what)", sourceLocation: location)
+    #expect(isTrue, "not within ten minutes: \(what)", sourceLocation: location)
 }
 
 /// Waits until a condition holds; returns false after five minutes.

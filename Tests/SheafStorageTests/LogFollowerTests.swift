@@ -50,7 +50,8 @@ import Testing
         try engine.close()
     }
 
-    @Test func `a reader opened at any call of a commit of several segments reads on`() throws {
+    @Test func `a reader opened within a commit of several segments reads all of it later`() throws
+    {
         var followers: [LogFollower] = []
         var problems: [String] = []
         var isWriting = false
@@ -59,7 +60,7 @@ import Testing
             isWriting = false
             defer { isWriting = true }
             do {
-                // Without a mark, readers see what follows the last durable commit.
+                // The mark would hide the records after the last durable commit from readers.
                 try? volume.remove(FileName.syncedName)
                 for follower in followers { _ = try follower.advance() }
                 followers.append(try LogFollower(try LogReader(volume)))
@@ -71,7 +72,7 @@ import Testing
         options.recordLength = 200
         let engine = try StoreEngine(opening: observed, options: options)
         try put("key", "1", engine)
-        // The segments of a store without prepared ones are as long as the commit.
+        // Without prepared files, a segment grows to the length of the commit.
         try engine.prepareNextSegment()
         isWriting = true
         var batch = WriteBatch()

@@ -6,7 +6,7 @@ import Testing
 
 /// Statements that run with other arguments, and so without a new plan.
 ///
-/// Each has the same result as the same text with a comment, which has never run before.
+/// Each result must equal that of a new statement: the same text with a unique comment.
 @Suite struct CompiledStatementTests {
     private static let queries = [
         "SELECT _id, a FROM t WHERE a = :x",
@@ -108,7 +108,7 @@ import Testing
             switch random.below(12) {
             case 0, 1: try change()
             case 2 where random.below(10) == 0:
-                // The names and indexes of the collection stay.
+                // EVICT keeps names and indexes, so cached plans stay valid while counts change.
                 try store.execute("EVICT FROM t")
                 for _ in 0..<4 { try compare() }
                 for _ in 0..<100 { try change() }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a condition that may fail is evaluated after the joins`() throws {
+    @Test func `a condition that can throw is evaluated after all joins`() throws {
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 4, s: 'b'})")
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, r: 4, s: 'a', p: '('})")
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 3, r: 2, s: 'a', p: 'a'})")

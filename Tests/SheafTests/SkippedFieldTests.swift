@@ -5,7 +5,7 @@ import SheafStatements
 import SheafTestSupport
 import Testing
 
-/// Indexes that serve a statement although it does not name their first field in a condition.
+/// Skip scans, and groups that are counted by an index.
 @Suite struct SkippedFieldTests {
     private let store: InterpolationStore
     private var random: SeededRandom
@@ -65,7 +65,9 @@ import Testing
         #expect(try store.rows(DQL(verbatim: text)) == store.rows(DQL(verbatim: scanning(text))))
     }
 
-    @Test mutating func `the table of a hash join has the documents of its condition`() throws {
+    @Test mutating func `the table of a hash join has all documents that satisfy its condition`()
+        throws
+    {
         try fill()
         try store.execute("CREATE INDEX by_a_b ON u (a, b)")
         for id in 0..<20 {
@@ -78,7 +80,7 @@ import Testing
         #expect(rows.contains { $0.json.contains("\"c\"") })
     }
 
-    @Test mutating func `counting groups is interrupted, and then has no result`() throws {
+    @Test mutating func `an interrupted count of groups throws an error`() throws {
         try fill()
         try store.execute("CREATE INDEX by_b_c ON u (b, c)")
         let text: DQL = "SELECT b, COUNT(*) AS n FROM u GROUP BY b"
@@ -91,20 +93,18 @@ import Testing
         #expect(throws: StoreError.self) { try run.rows() }
     }
 
-    @Test mutating func `groups that an index counts have the sizes and keys of visited ones`()
-        throws
-    {
+    @Test mutating func `counting groups by an index gives the same result as a scan`() throws {
         try fill()
         for field in ["a", "b", "a, b"] {
-            try store.execute(DQL(verbatim: "CREATE INDEX by_it ON u (\(field))"))
-            // The three forms of a number are one group.
+            try store.execute(DQL(verbatim: "CREATE INDEX by_fields ON u (\(field))"))
+            // Equal numbers of different types, such as 1 and 1.0, form one group.
             for value in ["1.0", "1", "0", "-0.0"] {
                 try store.execute(
                     DQL(verbatim: "INSERT INTO u DOCUMENTS ({'a': \(value), 'b': 1.0})"))
                 try compareGroups(by: field)
                 try store.execute("DELETE FROM u WHERE _id < 10")
             }
-            try store.execute("DROP INDEX by_it ON u")
+            try store.execute("DROP INDEX by_fields ON u")
         }
     }
 

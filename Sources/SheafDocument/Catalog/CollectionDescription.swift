@@ -40,8 +40,8 @@ package struct CollectionDescription: Sendable {
         self.hasPendingChanges = hasPendingChanges
     }
 
-    /// Whether the same keys and indexes find the documents of two states of the collection.
-    package func isFound(like other: CollectionDescription) -> Bool {
+    /// Whether the collection has the same keys and indexes in another state.
+    package func hasSameKeysAndIndexes(as other: CollectionDescription) -> Bool {
         keyPrefix == other.keyPrefix && tombstones == other.tombstones
             && hasPendingChanges == other.hasPendingChanges
             && indexes.count == other.indexes.count

@@ -47,7 +47,7 @@ package struct FieldElement {
         }
     }
 
-    /// Creates the element of a string whose bytes stay in place.
+    /// Creates an element that refers to the bytes of a string without copying them.
     @inline(__always)
     init(text: UnsafeRawBufferPointer) {
         self.init(

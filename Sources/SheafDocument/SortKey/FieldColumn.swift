@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// The place of a value in a document or in its id.
+/// The path of a value in a document or in its id.
 package enum ColumnPath: Sendable {
     case field(FieldPath)
     case id(IDPath)

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// A path into ids that are objects, which is followed in their encoding.
+/// A path into an id that is an object, resolved in the encoded id.
 package struct IDPath: Sendable {
     /// The names as encoded components.
     private let names: [[UInt8]]
@@ -15,7 +15,7 @@ package struct IDPath: Sendable {
         return try reader.value()
     }
 
-    /// Returns the value in an encoded id in place.
+    /// Returns the value as an element that refers to the bytes of the encoded id.
     @inline(__always)
     func element(in id: UnsafeRawBufferPointer) throws(Malformed) -> FieldElement {
         guard var reader = try SortKeyReader(id: id, at: names) else {

@@ -310,7 +310,7 @@ extension SortKeyReader {
 
 /// Reading a part of an encoded id.
 extension SortKeyReader {
-    /// Creates a reader of the value that names lead to in objects; nil if there is none.
+    /// Creates a reader at the value of a path in an encoded id; nil if there is none.
     ///
     /// Each name is an encoded component. Numbers of ids are integers, so ids have no trailer.
     init?(

@@ -348,7 +348,7 @@ private struct PatternMatcher {
 }
 
 extension Expression {
-    /// Whether the evaluation of a condition throws no error but for damage.
+    /// Whether evaluation throws only for damaged documents.
     fileprivate var neverFails: Bool {
         switch node {
         case .literal, .missing, .parameter, .path: true

@@ -14,9 +14,9 @@ final class ExpressionCompiler {
     let context: FunctionContext
     /// Whether a compiled expression calls a function that reads the clock.
     private(set) var readsClock = false
-    /// Whether parameters that are compared get their value from the run, not from the plan.
+    /// Whether operands of comparisons read parameters from the run instead of being constants.
     var bindsLate = false
-    /// Names of the parameters that were compiled so.
+    /// Parameters compiled to be read from the run.
     private(set) var lateParameters: [String] = []
     /// The expressions visible after GROUP BY; nil before grouping.
     var groups: GroupScope?

@@ -56,7 +56,7 @@ final class SortFilter {
     static func filter(_ plan: SelectPlan, _ names: NameTable) -> SortFilter? {
         // A condition must be evaluated for every document, because it may throw.
         // Rows that arrive in the order of the first term end the run early instead.
-        guard plan.limit != nil, !plan.isOrdered, plan.orderedTerms == 0, plan.condition == nil,
+        guard plan.limit != nil, !plan.isOrdered, plan.presortedTerms == 0, plan.condition == nil,
             plan.grouping == nil,
             !plan.isDistinct, let first = plan.order.first, let field = first.field
         else { return nil }

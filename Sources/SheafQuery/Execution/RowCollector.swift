@@ -162,7 +162,7 @@ final class RowCollector {
             tallies?.sort.rowsIn += 1
             guard let first = plan.order.first else { return true }
             let key = try first.evaluator(frame)
-            guard sorter?.mayTake(key) == true else { return plan.orderedTerms == 0 }
+            guard sorter?.mayTake(key) == true else { return plan.presortedTerms == 0 }
             try sorter?.add(try sortKeys(after: key), item)
             return true
         }

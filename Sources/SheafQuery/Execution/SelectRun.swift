@@ -220,7 +220,7 @@ final class SelectRun {
         return !isFinished
     }
 
-    /// Whether the conditions hold that the rows before a join decide.
+    /// Whether the current row satisfies the conditions that precede a join.
     private func mayMatch(before join: Int) throws(StoreError) -> Bool {
         guard join < stages.count, let stage = stages[join] else { return true }
         return try stage(frame) == .yes

@@ -10,7 +10,7 @@ struct MutationPlanner {
     var clock: (() -> UInt64)?
     /// The key of the only document that the statement can change, if known.
     var key: [UInt8]?
-    /// The cache of the statement for its plan; nil if the plan depends on more than the state.
+    /// The plan cache of the statement; nil if the plan must not be cached.
     var plans: PlanSlot?
 
     // MARK: DELETE and EVICT
@@ -213,13 +213,13 @@ struct MutationPlanner {
             }
             return nil
         }
-        if clock == nil, let plans, let compiled = plans.compiled(environment),
-            let plan = try plans.bind(compiled, environment)
+        if clock == nil, let plans, let generic = plans.genericPlan(environment),
+            let plan = try plans.bind(generic, environment)
         {
             try SelectRun(plan, environment).forEach { (frame) throws(StoreError) in
                 try visit(frame, readsAll ? types : nil, body)
             }
-            plans.release(plan, of: compiled, environment)
+            plans.release(plan, of: generic, environment)
             return nil
         }
         let select = try selection()
@@ -227,8 +227,8 @@ struct MutationPlanner {
         let plan = try planner.plan()
         // The expressions of the statement use the row context of the search.
         plan.variableCount = max(plan.variableCount, variableCount)
-        if let plans, let compiled = try planner.compiled(plan) {
-            plans.cache(compiled, environment)
+        if let plans, let generic = try planner.genericPlan(from: plan) {
+            plans.cache(generic, environment)
         }
         let run = SelectRun(plan, environment, clock: clock)
         try run.forEach { (frame) throws(StoreError) in

@@ -50,10 +50,10 @@ struct AccessPath {
     var isExact: Bool
     /// Whether the documents arrive in the requested order.
     var isOrdered = false
-    /// Number of the first terms of the requested order in which documents arrive, if not in all.
-    var orderedTerms = 0
-    /// Whether the values of the first field of an index were read for the path.
-    var isSkipping = false
+    /// Number of leading ORDER BY terms in whose order the documents arrive; 0 if `isOrdered`.
+    var presortedTerms = 0
+    /// Whether the path is a skip scan, whose ranges depend on the documents.
+    var isSkipScan = false
     /// Number of index entries compared by an intersection.
     var comparedCount = 0
 

@@ -7,12 +7,12 @@ import SheafDocument
 struct AccessPlanner {
     let collection: CollectionDescription
     var count: (KeyRange) -> Int
-    /// Returns the first key in a range, nil if there is none; nil if no keys may be sought.
+    /// Function that returns the first key in a range, or nil; nil if skip scans are unavailable.
     var firstKey: ((KeyRange) throws(StoreError) -> [UInt8]?)?
     var hints = PlanHints()
     /// The requested order; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
-    /// Whether `order` are all terms of ORDER BY, and not only the first ones.
+    /// Whether `order` has all terms of ORDER BY.
     var isOrderComplete = true
     var limit: Int?
     /// Number of documents of the source that a row of the result probably takes.
@@ -26,9 +26,10 @@ struct AccessPlanner {
     private static let sortCost = 0.4
     /// A guess of the rows with equal first terms of the order.
     private static let equalRows = 8.0
-    /// Costs from which the values of the first field of an index are sought.
-    private static let leastSkippingCost = 2_000.0
-    private static let mostSkippedValues = 32
+    /// Minimum cost of the best other path for skip scans to be considered.
+    private static let minimumSkipScanCost = 2_000.0
+    /// Maximum number of values of the first field that a skip scan reads.
+    private static let maximumSkippedValues = 32
 
     /// Order of documents, and of index entries with equal fields.
     static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
@@ -45,17 +46,16 @@ struct AccessPlanner {
                 (best, bestCost) = (candidate, cost)
             }
         }
-        guard bestCost > Self.leastSkippingCost, !hints.disablesIndexes, hints.indexes.isEmpty
+        guard bestCost > Self.minimumSkipScanCost, !hints.disablesIndexes, hints.indexes.isEmpty
         else { return best }
-        for candidate in skippingPaths(to: condition) where cost(of: candidate) < bestCost {
+        for candidate in skipScans(for: condition) where cost(of: candidate) < bestCost {
             (best, bestCost) = (candidate, cost(of: candidate))
         }
         return best
     }
 
-    /// Returns the paths by indexes of which the condition restricts the second field, but not the
-    /// first one, which has few values.
-    private func skippingPaths(to condition: Condition) -> [AccessPath] {
+    /// Returns skip scans: index paths that restrict the second field for each value of the first.
+    private func skipScans(for condition: Condition) -> [AccessPath] {
         let conditions = if case .all(let all) = condition { all } else { [condition] }
         var others: [Condition] = []
         let fields = FieldSets(conditions, others: &others)
@@ -75,7 +75,7 @@ struct AccessPlanner {
                 access: .index(scan),
                 count: spans.ranges.reduce(values.count) { $0 + count($1) },
                 isExact: others.isEmpty && fields.isExact(using: spans.usedPaths),
-                isOrdered: order.isEmpty, isSkipping: true)
+                isOrdered: order.isEmpty, isSkipScan: true)
         }
     }
 
@@ -92,7 +92,7 @@ struct AccessPlanner {
                     UnsafeRawBufferPointer(rebasing: key.dropFirst(index.keyPrefix.count)),
                     descending: [index.fields[0].isDescending])
             }
-            guard let length, values.count < Self.mostSkippedValues else { return nil }
+            guard let length, values.count < Self.maximumSkippedValues else { return nil }
             let value = Array(key.prefix(index.keyPrefix.count + length))
             values.append(value)
             guard let end = KeyRange.prefix(value).upper else { break }
@@ -111,8 +111,7 @@ struct AccessPlanner {
             fields: [Self.idOrder], fixed: [])
     }
 
-    /// Returns the path of the same kind as an earlier one, to the documents that satisfy all
-    /// conditions; nil if they allow none.
+    /// Returns a path of the same kind as `access` for a conjunction; nil if there is none.
     func path(like access: Access, _ conditions: [Condition]) -> AccessPath? {
         var others: [Condition] = []
         let fields = FieldSets(conditions, others: &others)
@@ -141,7 +140,7 @@ struct AccessPlanner {
             // guess.
             visited =
                 path.isExact ? min(visited, Double(limit) * documentsPerRow) : visited / 2
-        } else if let limit, path.orderedTerms > 0 {
+        } else if let limit, path.presortedTerms > 0 {
             // Rows with equal first terms as the last one are visited as well.
             let first = Double(limit) * documentsPerRow * Self.equalRows
             visited = path.isExact ? min(visited, first) : visited / 2
@@ -224,7 +223,7 @@ struct AccessPlanner {
                 isExact: isExact),
             fields: index.fields + [Self.idOrder], fixed: spans.fixedPaths)
         let isUseful =
-            !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty || path.orderedTerms > 0
+            !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty || path.presortedTerms > 0
         return isUseful || scan.isCovering ? path : nil
     }
 
@@ -340,7 +339,7 @@ struct AccessPlanner {
             path.isOrdered = false
             return path
         }
-        if !path.isOrdered { path.orderedTerms = count }
+        if !path.isOrdered { path.presortedTerms = count }
         return path
     }
 

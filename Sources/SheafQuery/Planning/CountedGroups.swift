@@ -1,14 +1,13 @@
 import SheafBytes
 import SheafDocument
 
-/// The groups of COUNT(*) by the first fields of an index, whose entries are counted without being
-/// visited.
+/// The groups of a COUNT(*) by the leading fields of an index, counted by the tree.
 struct CountedGroups {
     let index: IndexDescription
-    /// The number of the field of the index that is each key of a group.
+    /// For each key of a group, the number of its field in the index.
     let fields: [Int]
 
-    /// Fewer groups than this are always worth a search for each.
+    /// Number of groups up to which counting is always cheaper than visiting the entries.
     private static let fewGroups = 16
     /// Number of entries that are visited in the time of a search for the next group.
     private static let entriesPerSearch = 8
@@ -16,12 +15,12 @@ struct CountedGroups {
     /// Returns the keys and the sizes of all groups; nil if the entries must be visited.
     func sizes(in store: any QueryStore) throws(StoreError) -> [(keys: [Value?], size: Int)]? {
         let all = KeyRange.prefix(index.keyPrefix)
-        let most = max(Self.fewGroups, store.count(in: all) / Self.entriesPerSearch)
+        let maximumCount = max(Self.fewGroups, store.count(in: all) / Self.entriesPerSearch)
         let directions = index.fields.map(\.isDescending) + [false]
         var groups: [(keys: [Value?], size: Int)] = []
         var rest = all
         while let key = try store.firstKey(in: rest) {
-            guard groups.count < most else { return nil }
+            guard groups.count < maximumCount else { return nil }
             let (values, length) = try read(key, directions)
             let keys = fields.map { values[$0] }
             guard keys.allSatisfy(\.hasOneForm) else { return nil }

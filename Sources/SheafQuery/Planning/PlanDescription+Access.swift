@@ -20,7 +20,7 @@ extension PlanDescriber {
         if let groups = plan.countedGroups, tally == nil {
             var found = leaf("countScan", source, groups.index.name, rows: nil, nil)
             found.add("index", .string(groups.index.name))
-            found.notes.append("groups")
+            found.notes.append("per group")
             return found
         }
         var found = access(

@@ -104,9 +104,9 @@ struct PlanDescriber {
         sort.add("terms", .array(terms.map(Value.string)))
         sort.add("limit", top.map { .integer(Int64($0)) })
         if let top { sort.notes.append("top \(top)") }
-        if plan.orderedTerms > 0 {
-            sort.add("sorted", .integer(Int64(plan.orderedTerms)))
-            sort.notes.append("the first \(plan.orderedTerms) sorted")
+        if plan.presortedTerms > 0 {
+            sort.add("presorted", .integer(Int64(plan.presortedTerms)))
+            sort.notes.append("presorted \(plan.presortedTerms)")
         }
         sort.measure(tallies?.sort)
         return sort

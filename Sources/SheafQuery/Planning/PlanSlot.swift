@@ -21,7 +21,7 @@ struct PlanBasis: Sendable {
     }
 }
 
-/// A cache of the last plan of a statement, and of its compiled form for other arguments.
+/// A cache of the last plan of a statement, and of its generic plan for other arguments.
 package final class PlanSlot: Sendable {
     private struct CachedPlan: Sendable {
         let basis: PlanBasis
@@ -30,17 +30,17 @@ package final class PlanSlot: Sendable {
         nonisolated(unsafe) let plan: SelectPlan
     }
 
-    private struct CachedStatement: Sendable {
+    private struct CachedGenericPlan: Sendable {
         /// The last state in which the collections were as in the plan.
         var state: PlanState
         let isStrict: Bool
-        nonisolated(unsafe) let compiled: CompiledSelect
+        nonisolated(unsafe) let plan: GenericPlan
     }
 
     private struct Contents: Sendable {
         var plan: CachedPlan?
-        var statement: CachedStatement?
-        /// A plan of the compiled statement that no run uses.
+        var generic: CachedGenericPlan?
+        /// A plan with arguments, made from the generic one, that no run uses.
         nonisolated(unsafe) var spare: SelectPlan?
     }
 
@@ -60,55 +60,56 @@ package final class PlanSlot: Sendable {
         contents.withLock { $0.plan = new }
     }
 
-    /// Returns the compiled statement, if its collections are still those of the plan.
-    func compiled(_ environment: PlanEnvironment) -> CompiledSelect? {
+    /// Returns the generic plan, if the collections still have its keys and indexes.
+    func genericPlan(_ environment: PlanEnvironment) -> GenericPlan? {
         guard let state = environment.store.planState,
-            var kept = contents.withLock({ $0.statement }), kept.isStrict == environment.isStrict
+            var kept = contents.withLock({ $0.generic }), kept.isStrict == environment.isStrict
         else { return nil }
-        if kept.state == state { return kept.compiled }
-        guard kept.state.hasSameNames(as: state),
-            kept.compiled.plan.sources.allSatisfy({ source in
+        if kept.state == state { return kept.plan }
+        guard kept.state.isCompatible(with: state),
+            kept.plan.plan.sources.allSatisfy({ source in
                 guard let collection = source.collection else { return false }
-                return environment.store.collection(source.name)?.isFound(like: collection) == true
+                let current = environment.store.collection(source.name)
+                return current?.hasSameKeysAndIndexes(as: collection) == true
             })
         else { return nil }
         kept.state = state
         let new = kept
         contents.withLock { contents in
-            // Another thread may have replaced the statement, to which the spare plan belongs.
-            if contents.statement?.compiled === new.compiled { contents.statement = new }
+            // Another thread may have replaced the generic plan, to which the spare plan belongs.
+            if contents.generic?.plan === new.plan { contents.generic = new }
         }
-        return kept.compiled
+        return kept.plan
     }
 
-    func cache(_ compiled: CompiledSelect, _ environment: PlanEnvironment) {
+    func cache(_ generic: GenericPlan, _ environment: PlanEnvironment) {
         // Large arguments are not kept with the statement.
         guard let state = environment.store.planState,
             environment.arguments.allSatisfy(\.isSmall)
         else { return }
-        let new = CachedStatement(
-            state: state, isStrict: environment.isStrict, compiled: compiled)
-        contents.withLock { ($0.statement, $0.spare) = (new, nil) }
+        let new = CachedGenericPlan(
+            state: state, isStrict: environment.isStrict, plan: generic)
+        contents.withLock { ($0.generic, $0.spare) = (new, nil) }
     }
 
     /// Binds the arguments of a run; returns nil if the statement must be planned.
     func bind(
-        _ compiled: CompiledSelect, _ environment: PlanEnvironment
+        _ generic: GenericPlan, _ environment: PlanEnvironment
     ) throws(StoreError) -> SelectPlan? {
         let spare = contents.withLock { contents in
             defer { contents.spare = nil }
-            return contents.statement?.compiled === compiled ? contents.spare : nil
+            return contents.generic?.plan === generic ? contents.spare : nil
         }
-        return try compiled.plan(environment, spare)
+        return try generic.plan(environment, spare)
     }
 
     /// Keeps a plan that `bind` returned, and that its run has used, for another run.
     func release(
-        _ plan: SelectPlan, of compiled: CompiledSelect, _ environment: PlanEnvironment
+        _ plan: SelectPlan, of generic: GenericPlan, _ environment: PlanEnvironment
     ) {
         guard environment.arguments.allSatisfy(\.isSmall) else { return }
         contents.withLock { contents in
-            if contents.statement?.compiled === compiled { contents.spare = plan }
+            if contents.generic?.plan === generic { contents.spare = plan }
         }
     }
 }

@@ -14,8 +14,8 @@ package struct PlanState: Equatable, Sendable {
         self.hasIndexes = hasIndexes
     }
 
-    /// Whether names have the same numbers, and indexes are as usable, in another state.
-    func hasSameNames(as other: PlanState) -> Bool {
+    /// Whether a plan for one state uses valid name numbers and indexes in the other.
+    func isCompatible(with other: PlanState) -> Bool {
         store == other.store && nameCount == other.nameCount && hasIndexes == other.hasIndexes
     }
 }

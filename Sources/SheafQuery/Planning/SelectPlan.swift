@@ -14,7 +14,7 @@ final class SelectPlan {
     var isOrdered = true
     /// Number of the first terms of the order in which the sources produce the rows, if not in all;
     /// zero unless this ends the run early.
-    var orderedTerms = 0
+    var presortedTerms = 0
     var limit: Int?
     var offset = 0
     var projection: Projection {
@@ -36,7 +36,7 @@ final class SelectPlan {
 
     /// Whether the run always visits all rows.
     var visitsAllRows: Bool {
-        limit == nil || !isOrdered && orderedTerms == 0 || grouping != nil
+        limit == nil || !isOrdered && presortedTerms == 0 || grouping != nil
     }
 
     /// Whether documents may be visited in any order.
@@ -56,7 +56,7 @@ final class SelectPlan {
         grouping = plan.grouping
         order = plan.order
         isOrdered = plan.isOrdered
-        orderedTerms = plan.orderedTerms
+        presortedTerms = plan.presortedTerms
         limit = plan.limit
         offset = plan.offset
         countedRanges = plan.countedRanges
@@ -83,7 +83,8 @@ struct RequestedConditions {
     var filter: FieldFilter?
     /// The remaining conditions, evaluated on complete rows.
     var residualPredicate: Predicate?
-    /// The same conditions, by the number of joins before them; empty if all follow the last join.
+    /// The residual conditions, indexed by the number of joins before each; empty if they are all
+    /// evaluated on complete rows.
     var stages: [Predicate?] = []
     // EXPLAIN prints the expressions of both.
     var filterExpression: Expression?

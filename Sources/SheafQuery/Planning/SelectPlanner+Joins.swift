@@ -139,7 +139,7 @@ extension SelectPlanner {
         _ equalities: [JoinEquality]
     ) throws(StoreError) -> (JoinPlan.Lookup, rest: Expression?)? {
         guard !equalities.isEmpty else { return nil }
-        // The table depends on the values.
+        // The hash table is built from these values, so they must be constants of the plan.
         compiler.bindsLate = false
         defer { compiler.bindsLate = true }
         let isByRow = equalities.contains { !$0.isConstant }
@@ -208,19 +208,19 @@ extension SelectPlanner {
 }
 
 extension Expression {
-    /// The terms, and of comparisons only the operands that are bound with the plan.
-    var withoutBoundOperands: [Expression] {
+    /// The terms, with each comparison replaced by the parts that become constants of the plan.
+    var withoutLateOperands: [Expression] {
         conjuncts.flatMap { term in
             guard case .comparison(_, let left, let right) = term.node else { return [term] }
-            return left.boundOperands + right.boundOperands
+            return left.constantParts + right.constantParts
         }
     }
 
-    /// The parts of an operand of a comparison that are bound with the plan.
-    private var boundOperands: [Expression] {
+    /// The parts of a comparison operand that become constants of the plan.
+    private var constantParts: [Expression] {
         switch node {
         case .parameter: []
-        case .object(let fields): fields.flatMap(\.value.boundOperands)
+        case .object(let fields): fields.flatMap(\.value.constantParts)
         default: [self]
         }
     }

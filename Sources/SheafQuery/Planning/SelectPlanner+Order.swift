@@ -11,7 +11,7 @@ extension SelectPlanner {
     /// one.
     func planInBestOrder() throws(StoreError) -> (plan: SelectPlan, isAsWritten: Bool) {
         let plan = try planAsWritten()
-        guard plan.isWorthTurning, let turned = turned(),
+        guard plan.isWorthSwapping, let turned = turned(),
             // The turned statement fails only as the written one does.
             let other = try? SelectPlanner(turned, environment).planAsWritten(),
             other.cost(isLowest: false) * Self.margin < plan.cost(isLowest: true),
@@ -28,7 +28,7 @@ extension SelectPlanner {
     private static let margin = 1.5
 
     /// Whether the first two sources may be exchanged.
-    var mayTurn: Bool { turned() != nil }
+    var canSwapSources: Bool { turned() != nil }
 
     /// Returns the statement with its first two sources exchanged; nil if its order is fixed.
     private func turned() -> Select? {
@@ -53,7 +53,7 @@ extension SelectPlan {
     private static let leastCost = 1_000.0
 
     /// Whether another order of the sources may be cheaper by more than its planning.
-    var isWorthTurning: Bool {
+    var isWorthSwapping: Bool {
         visitsAllRows && !joins.isEmpty && cost(isLowest: true) >= Self.leastCost
     }
 

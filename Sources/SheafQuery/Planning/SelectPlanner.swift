@@ -56,7 +56,7 @@ final class SelectPlanner {
         plan.isOrdered =
             output.order.isEmpty
             || wanted?.count == select.ordering.terms.count && path.isOrdered && !isGrouped
-        if !plan.isOrdered, limit != nil { plan.orderedTerms = path.orderedTerms }
+        if !plan.isOrdered, limit != nil { plan.presortedTerms = path.presortedTerms }
         (plan.limit, plan.offset) = (limit, offset)
         plan.isDistinct = select.isDistinct
         // Exact ranges make the condition redundant; inexact parts are still compiled to find

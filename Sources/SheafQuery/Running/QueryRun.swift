@@ -98,14 +98,14 @@ package struct QueryRun {
         let plans = statement.plans
         let basis = PlanBasis(state, options.arguments, isStrict: options.isStrict)
         if let basis, let plan = plans.plan(basis) { return try rows(of: plan) }
-        if let compiled = plans.compiled(environment),
-            let plan = try plans.bind(compiled, environment)
+        if let generic = plans.genericPlan(environment),
+            let plan = try plans.bind(generic, environment)
         {
             let rows = try rows(of: plan)
             if statement.parameters.isEmpty, let basis {
                 plans.cache(plan, basis)
             } else {
-                plans.release(plan, of: compiled, environment)
+                plans.release(plan, of: generic, environment)
             }
             return rows
         }
@@ -119,8 +119,8 @@ package struct QueryRun {
         let (plan, isAsWritten) = try planner.planInBestOrder()
         guard !planner.compiler.readsClock else { return plan }
         if let basis { statement.plans.cache(plan, basis) }
-        if isAsWritten, let compiled = try planner.compiled(plan) {
-            statement.plans.cache(compiled, environment)
+        if isAsWritten, let generic = try planner.genericPlan(from: plan) {
+            statement.plans.cache(generic, environment)
         }
         return plan
     }

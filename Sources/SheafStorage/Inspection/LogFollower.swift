@@ -16,7 +16,7 @@ package final class LogFollower: Sendable {
         var contents: LogContents
         var keyspace: Keyspace
         var snapshot: LogSnapshot
-        /// The end of the last complete commit, which may be before that of the log.
+        /// The end of the last complete commit; the log may continue with an incomplete one.
         var complete: LogStart
         var table: ReaderTable
         /// Whether applying commits has failed, so that the keys must be read again.

@@ -28,7 +28,7 @@ final class Compactor {
     private var chain: UInt64
     private var droppedRemovals: [(key: [UInt8], position: LogPosition)] = []
     private var chains = ChainCache()
-    private var work = BackgroundWork()
+    private var work = PeriodicYield()
 
     /// Starts a compaction; `temporary` is the file name used until it is complete.
     init(

@@ -19,7 +19,7 @@ final class GroupCommitPolicy: Sendable {
     private let loneFlushes = Atomic(0)
     /// A moving average of the duration of a flush.
     private let typicalNanoseconds = Atomic<UInt64>(0)
-    private let gathering = Mutex(CommitGathering())
+    private let gathering = Mutex(GroupCommitDelay())
 
     init(engine: StoreEngine) {
         self.engine = engine

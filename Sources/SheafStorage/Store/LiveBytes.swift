@@ -26,7 +26,7 @@ struct LiveBytes: Equatable, Sendable {
     /// Counts all operations in a tree and the operations that their deltas are based on.
     init(of tree: BTreeSnapshot, in segments: SegmentTable) {
         var live = LiveBytes(firstSegments: segments.files.map(\.header.segments.lowerBound))
-        var work = BackgroundWork()
+        var work = PeriodicYield()
         tree.forEach(in: Keyspace.logged) { _, value in
             work.record(Operation.headerLength)
             guard let pointer = RecordPointer(value) else { return true }

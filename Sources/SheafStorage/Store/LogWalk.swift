@@ -17,14 +17,13 @@ struct LogStart {
 struct LogEnd {
     var commit: CommitID
     var commitAt: UInt64
-    /// The end of the last complete commit, in the last file.
+    /// The end of the last complete commit in the last file, or of its header if it has none.
     var position: LogPosition
     /// The checksum of the last record before `position`, or of the header; zero after a base file.
     var chain: UInt64
-    /// The end of the last complete commit, from which a later walk reads on.
+    /// The end of the last complete commit in any file, from which a later walk continues.
     ///
-    /// It is before `position` if a segment was sealed within a commit that continues in the next
-    /// one.
+    /// It precedes `position` if the last file begins or ends within a commit.
     var complete: LogStart
     /// The position up to which the log was synced according to its last record.
     var synced = LogPosition.none

@@ -135,7 +135,7 @@ private struct CheckpointSink: ~Copyable {
     private var buffer: [UInt8] = []
     private var offset = Checkpoint.headerLength
     private(set) var pageCount = 0
-    private var work = BackgroundWork()
+    private var work = PeriodicYield()
 
     init(file: any VolumeFile) {
         self.file = file

@@ -1,25 +1,25 @@
 import SheafDocument
 
-/// Compiling a planned statement for later runs.
+/// Plans for later runs of a statement with other arguments.
 extension SelectPlanner {
-    /// Returns the statement for runs with other arguments; nil if they change more of its plan.
+    /// Returns a plan without argument values; nil if arguments change more than a run can bind.
     ///
     /// `plan` must be the plan of the statement as it is written.
-    func compiled(_ plan: SelectPlan) throws(StoreError) -> CompiledSelect? {
+    func genericPlan(from plan: SelectPlan) throws(StoreError) -> GenericPlan? {
         guard var accessPlanner = plannedAccess, !compiler.readsClock, !needsCompleteRows,
             select.source.ids == nil,
             plan.sources.allSatisfy({ $0.collection != nil && $0.past == nil }),
-            !plan.sources[0].path.isSkipping, !hasOtherParameters,
+            !plan.sources[0].path.isSkipScan, !hasOtherParameters,
             !plan.joins.contains(where: \.isHashed)
         else { return nil }
-        guard plan.sources[0].path.access.isByKeys, let (limit, offset) = boundOperands() else {
+        guard plan.sources[0].path.access.isByKeys, let (limit, offset) = limitOperands() else {
             return nil
         }
-        // The store of this run must not be kept.
+        // These closures would retain the store of this run.
         accessPlanner.count = { _ in 0 }
         accessPlanner.firstKey = nil
-        var terms: [BoundTerm] = []
-        var filters: [BoundFilter] = []
+        var terms: [TermTemplate] = []
+        var filters: [FilterTemplate] = []
         var residual: [Expression] = []
         let reader = ConditionReader(compiler: compiler, source: 0)
         let filterCompiler = FilterCompiler(compiler: compiler, source: 0)
@@ -55,17 +55,17 @@ extension SelectPlanner {
         }
         // A condition that was always true with these arguments has an expression, but no
         // predicate.
-        let isAsked =
+        let hasConditions =
             plan.requested.filterExpression != nil || plan.requested.residualExpression != nil
-        let isBound = isAsked && condition?.hasParameter == true
-        return CompiledSelect(
+        let isBound = hasConditions && condition?.hasParameter == true
+        return GenericPlan(
             plan, accessPlanner, terms,
-            isBound ? BoundConditions(filters: filters, rest: residual) : nil, compiler.scope,
+            isBound ? ConditionTemplate(filters: filters, rest: residual) : nil, compiler.scope,
             compiler.lateParameters, limit: limit, offset: offset,
-            isLimited: accessPlanner.limit != nil, mayTurn: mayTurn)
+            isLimited: accessPlanner.limit != nil, canSwapSources: canSwapSources)
     }
 
-    /// Whether parameters occur outside of WHERE, LIMIT and OFFSET.
+    /// Whether a parameter occurs where a later run cannot bind it.
     private var hasOtherParameters: Bool {
         var expressions = written.groups + select.groups
         for select in [written, select] {
@@ -73,13 +73,13 @@ extension SelectPlanner {
             expressions += select.columns.compactMap(\.expression)
             expressions += select.ordering.terms.map(\.expression)
         }
-        for join in written.joins { expressions += join.condition.withoutBoundOperands }
+        for join in written.joins { expressions += join.condition.withoutLateOperands }
         return expressions.contains(where: \.hasParameter)
             || written.joins.contains { $0.source.ids != nil }
     }
 
     /// Returns the operands of LIMIT and OFFSET; nil if one is another expression.
-    private func boundOperands() -> (limit: Operand?, offset: Operand?)? {
+    private func limitOperands() -> (limit: Operand?, offset: Operand?)? {
         let (limit, offset) = (select.ordering.limit, select.ordering.offset)
         let count = limit.flatMap { Operand($0) }
         let skipped = offset.flatMap { Operand($0) }

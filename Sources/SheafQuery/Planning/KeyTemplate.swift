@@ -1,23 +1,22 @@
 import SheafBytes
 import SheafDocument
 
-/// The keys that comparisons of the leading fields of an index, or of the id, select.
+/// The key ranges selected by comparisons of the leading fields of an index, or of the id.
 ///
-/// It computes the ranges of `AccessPlanner` for the most frequent conditions: equalities, and at
-/// most one range after them.
-struct BoundKeys {
+/// Computes the same ranges as `AccessPlanner`, but only for equalities and one range after them.
+struct KeyTemplate {
     /// The comparisons of a field with operands.
-    struct Part {
+    struct FieldComparisons {
         let operands: [(operation: ComparisonOperator, operand: Operand)]
         let isDescending: Bool
     }
 
     private let access: Access
     private let prefix: [UInt8]
-    private let parts: [Part]
+    private let parts: [FieldComparisons]
 
-    /// Creates the keys of an access path; nil for conditions of other forms.
-    init?(_ access: Access, _ collection: CollectionDescription, _ terms: [BoundTerm]) {
+    /// Creates the keys of an access path; nil if only `AccessPlanner` can compute its ranges.
+    init?(_ access: Access, _ collection: CollectionDescription, _ terms: [TermTemplate]) {
         self.access = access
         let fields: [IndexDescription.Field]
         switch access {
@@ -26,7 +25,7 @@ struct BoundKeys {
         case .index(let scan): (prefix, fields) = (scan.index.keyPrefix, scan.index.fields)
         default: return nil
         }
-        var parts: [Part] = []
+        var parts: [FieldComparisons] = []
         for field in fields {
             var operands: [(operation: ComparisonOperator, operand: Operand)] = []
             for term in terms {
@@ -36,7 +35,7 @@ struct BoundKeys {
                 if path.isSpelled(field.path) { operands.append((operation, operand)) }
             }
             if operands.isEmpty { break }
-            parts.append(Part(operands: operands, isDescending: field.isDescending))
+            parts.append(FieldComparisons(operands: operands, isDescending: field.isDescending))
             if operands.count == 1, operands[0].operation == .equal { continue }
             guard operands.allSatisfy({ $0.operation.isOneRange }) else { return nil }
             break
@@ -45,7 +44,7 @@ struct BoundKeys {
         self.parts = parts
     }
 
-    /// Returns the access with the keys that arguments select; nil if a value needs a plan.
+    /// Returns the access with the keys that arguments select; nil if they require a new plan.
     func access(_ arguments: ArgumentValues) -> Access? {
         var writer = SortKeyWriter(behind: prefix)
         for part in parts {
@@ -68,8 +67,10 @@ struct BoundKeys {
         return .index(scan.with([range] + (scan.index.irregularKeys.map { [$0] } ?? [])))
     }
 
-    /// Returns the values that all comparisons of a field allow; nil if there are none.
-    private static func range(_ part: Part, _ arguments: ArgumentValues) -> ComponentRange? {
+    /// Returns the values that satisfy all comparisons of a field; nil if there are none.
+    private static func range(
+        _ part: FieldComparisons, _ arguments: ArgumentValues
+    ) -> ComponentRange? {
         var range: ComponentRange?
         for (operation, operand) in part.operands {
             guard let value = operand.value(arguments),

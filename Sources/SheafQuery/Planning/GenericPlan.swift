@@ -1,21 +1,22 @@
 import SheafBytes
 import SheafDocument
 
-/// A planned SELECT whose arguments occur only in WHERE, LIMIT and OFFSET.
+/// A planned SELECT that later runs bind to other arguments.
 ///
+/// Parameters occur only in WHERE, LIMIT, OFFSET and as operands of comparisons in ON.
 /// A later run binds its arguments: it computes the ranges of keys from them and keeps the rest of
 /// the plan. The choice of the access path is kept as long as the path remains short; a long one is
 /// worth planning.
-final class CompiledSelect {
+final class GenericPlan {
     /// The plan of the first run.
     let plan: SelectPlan
     /// The keys that arguments select; nil if the planner must find them.
-    private let keys: BoundKeys?
-    /// The planner of the access path, whose counts are those of the first run.
+    private let keys: KeyTemplate?
+    /// The planner of the access path; each run sets `count` to that of its own store.
     let planner: AccessPlanner
-    let terms: [BoundTerm]
+    let terms: [TermTemplate]
     /// The conditions that are evaluated; nil if those of the first run do not depend on arguments.
-    let conditions: BoundConditions?
+    let conditions: ConditionTemplate?
     let scope: Scope
     /// Parameters whose values the conditions of joins get from the run.
     let lateParameters: [String]
@@ -24,20 +25,19 @@ final class CompiledSelect {
     /// Whether LIMIT bounds the documents that are visited.
     let isLimited: Bool
     /// Whether the first two sources could be exchanged.
-    let mayTurn: Bool
+    let canSwapSources: Bool
 
     /// The longest path that is not planned anew, as a number of documents or index entries.
     private static let shortPath = 256
 
     init(
-        _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [BoundTerm],
-        _ conditions: BoundConditions?, _ scope: Scope, _ lateParameters: [String], limit: Operand?,
-        offset: Operand?, isLimited: Bool,
-        mayTurn: Bool
+        _ plan: SelectPlan, _ planner: AccessPlanner, _ terms: [TermTemplate],
+        _ conditions: ConditionTemplate?, _ scope: Scope, _ lateParameters: [String],
+        limit: Operand?, offset: Operand?, isLimited: Bool, canSwapSources: Bool
     ) {
         self.plan = plan
         keys = plan.sources[0].collection.flatMap {
-            BoundKeys(plan.sources[0].path.access, $0, terms)
+            KeyTemplate(plan.sources[0].path.access, $0, terms)
         }
         self.planner = planner
         self.terms = terms
@@ -47,7 +47,7 @@ final class CompiledSelect {
         self.limit = limit
         self.offset = offset
         self.isLimited = isLimited
-        self.mayTurn = mayTurn
+        self.canSwapSources = canSwapSources
     }
 
     /// Returns the plan with other arguments, or nil if the statement must be planned.
@@ -74,7 +74,7 @@ final class CompiledSelect {
                 scope, names: environment.store.names, arguments: arguments,
                 context: environment.context)
             let stages = try compiler.stages(of: conditions.rest, joinCount: plan.joins.count)
-            // Variables that were bound when the plan was made keep their places.
+            // Variables of the expressions that are not compiled again keep their numbers.
             bound.variableCount = max(bound.variableCount, compiler.scope.variableCount)
             if plan.joins.isEmpty {
                 bound.requested.residualPredicate = stages[0]
@@ -82,7 +82,7 @@ final class CompiledSelect {
                 bound.requested.stages = stages
             }
         }
-        guard !mayTurn || !bound.isWorthTurning else { return nil }
+        guard !canSwapSources || !bound.isWorthSwapping else { return nil }
         bound.countedRanges = bound.rangesToCount(path)
         return bound
     }
@@ -109,13 +109,13 @@ final class CompiledSelect {
         if isLimited { planner.limit = limit.map { QueryLimits.sum($0, offset) } }
         guard let found = planner.path(like: path.access, conditions),
             found.isExact == path.isExact, found.isOrdered == path.isOrdered,
-            found.orderedTerms == path.orderedTerms,
+            found.presortedTerms == path.presortedTerms,
             found.count <= longest
         else { return nil }
         return found
     }
 
-    /// Returns the number of LIMIT or OFFSET, or nil without one; nil if the value is not valid.
+    /// Returns the value of LIMIT or OFFSET: `.some(nil)` if absent, nil if it is invalid.
     private static func count(_ operand: Operand?, _ arguments: ArgumentValues) -> Int?? {
         guard let operand else { return .some(nil) }
         guard case .integer(let count)? = operand.value(arguments), count >= 0 else { return nil }
@@ -123,14 +123,14 @@ final class CompiledSelect {
     }
 }
 
-/// A term of WHERE, which arguments complete.
-enum BoundTerm {
+/// A term of WHERE whose operands may be parameters.
+enum TermTemplate {
     case fixed(Condition)
     case comparison([String], ComparisonOperator, Operand)
     /// `path IN (…)`.
     case membership([String], [Operand])
 
-    /// Returns the condition on keys; nil if the value needs a plan.
+    /// Returns the condition on keys; nil if these arguments require a new plan.
     func condition(_ arguments: ArgumentValues) -> Condition? {
         switch self {
         case .fixed(let condition): return condition
@@ -148,14 +148,14 @@ enum BoundTerm {
     }
 }
 
-/// The terms of WHERE that keys do not decide, which arguments complete.
-struct BoundConditions {
+/// The terms of WHERE to evaluate on documents and rows, whose operands may be parameters.
+struct ConditionTemplate {
     /// The filter on encoded documents, in parts.
-    let filters: [BoundFilter]
+    let filters: [FilterTemplate]
     /// The other terms.
     let rest: [Expression]
 
-    /// Returns the parts of the filter; nil if a value needs a plan.
+    /// Returns the parts of the filter; nil if these arguments require a new plan.
     func filters(_ arguments: ArgumentValues, _ names: NameTable) -> [FieldFilter]? {
         var parts: [FieldFilter] = []
         parts.reserveCapacity(filters.count)
@@ -167,12 +167,12 @@ struct BoundConditions {
     }
 }
 
-/// A part of a filter, which arguments complete.
-enum BoundFilter {
+/// A part of a filter whose operands may be parameters.
+enum FilterTemplate {
     case fixed(FieldFilter)
     case comparison(FieldPath, ComparisonOperator, Operand)
 
-    /// Returns the filter; nil if the value needs a plan.
+    /// Returns the filter; nil if these arguments require a new plan.
     func filter(_ arguments: ArgumentValues, _ names: NameTable) -> FieldFilter? {
         switch self {
         case .fixed(let filter): return filter
