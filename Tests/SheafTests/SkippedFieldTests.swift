@@ -108,6 +108,13 @@ import Testing
         }
     }
 
+    @Test func `a counted group has the integer of equal numbers`() throws {
+        try store.execute("INSERT INTO w DOCUMENTS ({_id: 1, a: 1.0}), ({_id: 2, a: 1})")
+        try store.execute("CREATE INDEX by_a ON w (a)")
+        let rows = try store.rows("SELECT a, COUNT(*) AS n FROM w GROUP BY a")
+        #expect(rows.map(\.json) == ["{\"a\":1,\"n\":2}"])
+    }
+
     private func compareGroups(by fields: String) throws {
         let text = "SELECT \(fields), COUNT(*) AS n FROM u GROUP BY \(fields)"
         let counted = try store.rows(DQL(verbatim: text)).map(\.json).sorted()
