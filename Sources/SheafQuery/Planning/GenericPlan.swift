@@ -4,6 +4,7 @@ import SheafDocument
 /// A planned SELECT that later runs bind to other arguments.
 ///
 /// Parameters occur only in WHERE, LIMIT, OFFSET and as operands of comparisons in ON.
+///
 /// A later run binds its arguments: it computes the ranges of keys from them and keeps the rest of
 /// the plan. The choice of the access path is kept as long as the path remains short; a long one is
 /// worth planning.
