@@ -70,8 +70,8 @@ package struct BTree: ~Copyable, Sendable {
     /// Makes all pages on the path writable, copying mapped ones and those that a snapshot can see.
     @inline(__always)
     mutating func makeWritable(_ path: BTreePath) {
-        // If the leaf is writable, so are its ancestors, because copying a page changes its parent.
-        if !space.isWritable(path.page(0)) { copyShared(path) }
+        // If the leaf has the version of new pages, so do its ancestors.
+        if space.page(path.page(0)).version != space.version { copyShared(path) }
     }
 
     @inline(never)
@@ -95,8 +95,13 @@ package struct BTree: ~Copyable, Sendable {
     }
 
     /// Returns `number`, or the number of a copy if the page is not writable.
+    ///
+    /// The page gets the version of new pages, by which `BTreeLeafID` distinguishes contents.
     mutating func writable(_ number: UInt32) -> UInt32 {
-        if space.isWritable(number) { return number }
+        if space.isWritable(number) {
+            space.page(number).version = space.version
+            return number
+        }
         let copy = space.allocate()
         let page = space.page(copy)
         page.copyUsed(space.page(number))

@@ -14,6 +14,10 @@ final class BTreeArena: Sendable {
         var releasedVersions: [UInt64] = []
     }
 
+    /// A number that no other arena of the process has.
+    let number = BTreeArena.count.add(1, ordering: .relaxed).newValue
+
+    private static let count = Atomic<UInt64>(0)
     private let state = Mutex(State())
     /// The owner of foreign pages.
     private let owner: (any AnyObject & Sendable)?

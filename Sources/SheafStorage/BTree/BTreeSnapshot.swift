@@ -72,22 +72,69 @@ package final class BTreeSnapshot: Sendable {
         }
     }
 
+    /// Calls `body` with the leaves that have entries in `range`, in order, and these entries.
+    package func forEachLeaf<Failure: Error>(
+        in range: KeyRange, _ body: (BTreeLeafID, BTreeLeafValues) throws(Failure) -> Void
+    ) throws(Failure) {
+        try view.forEachRun(in: range, reversed: false) { (page, entries, _) throws(Failure) in
+            try body(
+                BTreeLeafID(page, in: arena),
+                BTreeLeafValues(page: page, entries: entries, isReversed: false))
+            return true
+        }
+    }
+
+    /// The identity of the state, and of the pages that show it.
+    package var stateID: BTreeStateID { BTreeStateID(arena: arena.number, version: version) }
+
     /// Returns a cursor over this snapshot that is not yet on an entry.
     package func cursor() -> BTreeCursor {
         BTreeCursor(self)
     }
 }
 
+/// The identity of a state of a tree in the process.
+package struct BTreeStateID: Equatable, Sendable {
+    fileprivate let arena: UInt64
+    fileprivate let version: UInt64
+
+    fileprivate init(arena: UInt64, version: UInt64) {
+        self.arena = arena
+        self.version = version
+    }
+
+    /// Whether this state is later; a tree that replaces another one has a later arena.
+    package func isLater(than other: BTreeStateID) -> Bool {
+        arena == other.arena ? version > other.version : arena > other.arena
+    }
+}
+
+/// The identity of the contents of a leaf, as a snapshot sees it.
+///
+/// The writer gives a leaf the version of new pages before it changes it in place, so leaves with
+/// the same identity have the same entries, even if the page was freed and reused in between.
+package struct BTreeLeafID: Hashable, Sendable {
+    private let arena: UInt64
+    private let address: UInt
+    private let version: UInt64
+
+    fileprivate init(_ page: BTreePage, in arena: BTreeArena) {
+        self.arena = arena.number
+        address = UInt(bitPattern: page.base)
+        version = page.version
+    }
+}
+
 /// The values of consecutive entries of a leaf, in scan order.
-struct BTreeLeafValues {
+package struct BTreeLeafValues {
     let page: BTreePage
     let entries: Range<Int>
     let isReversed: Bool
 
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     @inline(__always)
-    subscript(number: Int) -> BTreeValue {
+    package subscript(number: Int) -> BTreeValue {
         page.value(isReversed ? entries.upperBound &- 1 &- number : entries.lowerBound &+ number)
     }
 }
