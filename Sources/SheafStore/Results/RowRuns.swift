@@ -14,8 +14,11 @@ struct RowRuns {
     }
 
     private var runs: [RowRun]
-    /// Removed old rows by their ids, which a later edit may insert again.
-    private var removed: [[UInt8]: RowRun] = [:]
+    /// Removed old rows by their ids, which a later edit may insert again, in the order of removal.
+    ///
+    /// Results with equal contents are not delivered, even if their rows have other ids. So several
+    /// old rows may be removed by one id.
+    private var removed: [[UInt8]: [RowRun]] = [:]
 
     /// Creates `count` unchanged rows.
     init(count: Int) {
@@ -41,12 +44,12 @@ struct RowRuns {
     private mutating func apply(_ edit: RowEdit) {
         switch edit {
         case .insert(let index, let id, let isUpdated):
-            var piece = removed.removeValue(forKey: id) ?? RowRun(source: nil, count: 1)
+            var piece = removed[id]?.popLast() ?? RowRun(source: nil, count: 1)
             if isUpdated { piece.isUpdated = true }
             runs.insert(piece, at: split(at: index))
         case .remove(let index, let id):
             let piece = runs.remove(at: isolate(at: index))
-            if piece.source != nil { removed[id] = piece }
+            if piece.source != nil { removed[id, default: []].append(piece) }
         case .update(let index):
             runs[isolate(at: index)].isUpdated = true
         case .move(let from, let to, let isUpdated):
@@ -102,7 +105,8 @@ struct RowRuns {
             index += piece.count
         }
         return Diff(
-            insertions: insertions, deletions: removed.values.compactMap(\.source).sorted(),
+            insertions: insertions,
+            deletions: removed.values.joined().compactMap(\.source).sorted(),
             updates: updates, moves: moves)
     }
 
