@@ -85,6 +85,7 @@ extension QueryEngine {
             var values = shared.values
             let row = try values.apply(change, in: statement.text)
             shared = shared.with(values)
+            columns.setLimits(bytes: values.columnCacheBytes, scans: values.columnCacheScans)
             return row
         }
         var notes: [String] = []

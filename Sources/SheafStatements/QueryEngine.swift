@@ -17,6 +17,8 @@ package final class QueryEngine: Sendable {
     package let options: LogStoreOptions
     /// The earlier states that statements have read.
     package let pastStates: PastStates
+    /// The fields that full scans read from memory.
+    package let columns = ColumnCache()
     /// A number that is unique among the engines of the process.
     package let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
@@ -76,6 +78,12 @@ package final class QueryEngine: Sendable {
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Releases the columns and the cached earlier states.
+    package func releaseMemory() {
+        columns.removeAll()
+        pastStates.removeAll()
     }
 
     /// The document engine; calling this for a read-only store is a bug.
@@ -151,7 +159,8 @@ package final class QueryEngine: Sendable {
     ) -> SnapshotReader {
         SnapshotReader(
             snapshot, virtual: parameters.collections, pastStates: pastStates,
-            planState: PlanState(of: snapshot, storeNumber: number), storeNumber: number)
+            planState: PlanState(of: snapshot, storeNumber: number), storeNumber: number,
+            columns: columns)
     }
 
     /// Creates a run of a statement on the newest durable snapshot.

@@ -23,7 +23,6 @@ extension SnapshotReader {
         }
         let buffers = buffers.popLast() ?? ScanBuffers()
         defer { self.buffers.append(buffers) }
-        let (batch, documents) = (buffers.operations, buffers.documents)
         let firstLength = order == .all ? 0 : ParallelScan.sequentialLength
         try log.forEachPointers(in: range, RecordPointerOrder(order)) {
             (pointers) throws(StoreError) in
@@ -41,21 +40,37 @@ extension SnapshotReader {
                     }
                     continue
                 }
-                let rest = UnsafeBufferPointer(
-                    rebasing: pointers[start..<min(start + batch.capacity, pointers.count)])
-                let found = batch.find(rest, in: log)
-                let stored = batch.stored(found)
-                guard try visit(rest, stored, documents, filter, &scanned, body) else {
-                    return false
-                }
-                start += found
-                guard found < rest.count else { continue }
-                // The next operation is a delta record or damaged.
-                start += 1
-                guard try visit(rest[found], filter, &scanned, body) else { return false }
+                let length = min(DocumentBatch.capacity, pointers.count - start)
+                let rest = UnsafeBufferPointer(rebasing: pointers[start..<start + length])
+                start += length
+                guard try visit(rest, buffers, filter, &scanned, body) else { return false }
             }
             return true
         }
+    }
+
+    /// Passes the documents at up to `DocumentBatch.capacity` record pointers to `body`.
+    ///
+    /// Returns false when no more are needed.
+    @inline(__always)
+    func visit(
+        _ pointers: UnsafeBufferPointer<RecordPointer>, _ buffers: ScanBuffers,
+        _ filter: FieldFilter?, _ tally: inout ScanTally, _ body: Visitor
+    ) throws(StoreError) -> Bool {
+        let (batch, documents) = (buffers.operations, buffers.documents)
+        var start = 0
+        while start < pointers.count {
+            let rest = UnsafeBufferPointer(rebasing: pointers[start...])
+            let found = batch.find(rest, in: log)
+            let stored = batch.stored(found)
+            guard try visit(rest, stored, documents, filter, &tally, body) else { return false }
+            start += found
+            guard found < rest.count else { continue }
+            // The next operation is a delta record or damaged.
+            start += 1
+            guard try visit(rest[found], filter, &tally, body) else { return false }
+        }
+        return true
     }
 
     /// Passes documents at record pointers to `body`, with their indexes, until it returns false.

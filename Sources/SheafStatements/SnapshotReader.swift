@@ -13,6 +13,8 @@ package final class SnapshotReader: QueryStore {
     /// The cache of earlier states, if there is one.
     let pastStates: PastStates?
     package let planState: PlanState?
+    /// The columns of the store; nil if the reader uses none.
+    let columns: ColumnCache?
     /// The number that identifies the store in the process; zero if it is not needed.
     package let storeNumber: UInt64
 
@@ -25,8 +27,9 @@ package final class SnapshotReader: QueryStore {
     package init(
         _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
         virtual: any VirtualCollections, pastStates: PastStates? = nil, planState: PlanState? = nil,
-        storeNumber: UInt64 = 0
+        storeNumber: UInt64 = 0, columns: ColumnCache? = nil
     ) {
+        self.columns = columns
         self.snapshot = snapshot
         self.planState = planState
         self.storeNumber = storeNumber
@@ -131,6 +134,15 @@ package final class SnapshotReader: QueryStore {
         try read(at: pointer, body)
     }
 
+    package func read(
+        _ key: UnsafeRawBufferPointer, _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard pending.isEmpty else { return try read(Array(key), body) }
+        try countRead()
+        guard let pointer = snapshot.log.recordPointer(of: key) else { return }
+        try read(at: pointer, body)
+    }
+
     /// Visits the document whose newest operation is at a record pointer, if it exists.
     func read(
         at pointer: RecordPointer, _ body: (ScannedDocument) throws(StoreError) -> Void
@@ -177,6 +189,12 @@ package final class SnapshotReader: QueryStore {
 final class ScanBuffers {
     let operations = OperationBatch(capacity: DocumentBatch.capacity)
     let documents = DocumentBatch()
+    /// The numbers of rows in columns.
+    let rows = UnsafeMutablePointer<UInt16>.allocate(capacity: DocumentBatch.capacity)
+
+    deinit {
+        rows.deallocate()
+    }
 }
 
 extension PlanState {

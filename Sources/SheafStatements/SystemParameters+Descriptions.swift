@@ -24,6 +24,9 @@ extension SystemParameters {
             "milliseconds that a writer waits for one transaction"
         case "subscription_clock_interval_ms":
             "milliseconds after which subscriptions with clock() are renewed"
+        case "column_cache_bytes": "maximum bytes of columns in memory; 0 keeps none"
+        case "column_cache_scans":
+            "full scans of a field before it gets a column; 0 is the first scan"
         case "live_query_system_collection_refresh_interval":
             "milliseconds between two results of an observed system collection"
         default: ""

@@ -51,6 +51,12 @@ package struct SystemParameters: Sendable {
         Parameter(
             name: "subscription_clock_interval_ms", kind: .integer(from: 1_000),
             defaultValue: 60_000),
+        Parameter(
+            name: "column_cache_bytes", kind: .integer(from: 0),
+            defaultValue: .integer(Int64(ColumnCache.defaultBytes))),
+        Parameter(
+            name: "column_cache_scans", kind: .integer(from: 0),
+            defaultValue: .integer(Int64(ColumnCache.defaultScans))),
         Parameter(name: "rotating_log_file_max_size_mb", kind: .ignored, defaultValue: 1),
         Parameter(name: "rotating_log_file_max_age_h", kind: .ignored, defaultValue: 24),
         Parameter(name: "rotating_log_file_max_files_on_disk", kind: .ignored, defaultValue: 15),
@@ -94,6 +100,10 @@ package struct SystemParameters: Sendable {
     /// The peers with which collections are synchronized.
     package private(set) var syncScopes = SyncScopes()
 
+    /// Maximum memory of fields in columns; zero turns columns off.
+    private(set) var columnCacheBytes = 0
+    /// The number of full scans after which the fields that they read get columns.
+    private(set) var columnCacheScans = 0
     /// The interval at which subscriptions that read `clock()` are renewed.
     package private(set) var subscriptionClockNanoseconds: UInt64 = 60_000_000_000
 
@@ -128,6 +138,8 @@ package struct SystemParameters: Sendable {
             integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)
         subscriptionClockNanoseconds =
             UInt64(min(integer("subscription_clock_interval_ms"), 366 * 86_400_000)) * 1_000_000
+        columnCacheBytes = integer("column_cache_bytes")
+        columnCacheScans = integer("column_cache_scans")
         restrictsSubscriptions = (try? value("dql_restrict_subscriptions")) != .bool(false)
         syncScopes = SyncScopes()
         if case .object(let object)? = changed["user_collection_sync_scopes"],

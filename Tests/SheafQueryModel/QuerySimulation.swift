@@ -44,7 +44,15 @@ package final class QuerySimulation {
         self.seed = seed
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
-        queries = QueryEngine(try DocumentEngine(store))
+        queries = try Self.queries(store, seed)
+    }
+
+    /// Returns an engine that reads all fields of full scans from columns, or none of them.
+    private static func queries(_ store: StoreEngine, _ seed: UInt64) throws -> QueryEngine {
+        let queries = QueryEngine(try DocumentEngine(store))
+        queries.columns.setLimits(
+            bytes: seed.isMultiple(of: 2) ? 0 : ColumnCache.defaultBytes, scans: 0)
+        return queries
     }
 
     private static func options(_ seed: UInt64, _ clock: FakeClock) -> LogStoreOptions {
@@ -71,7 +79,7 @@ package final class QuerySimulation {
         try flush()
         try store.close()
         store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
-        queries = QueryEngine(try DocumentEngine(store))
+        queries = try Self.queries(store, seed)
     }
 
     @discardableResult

@@ -44,6 +44,15 @@ final class EmptyStore: QueryStore {
         _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(StoreError) -> Int?
     ) throws(StoreError) {}
 
+    let usesColumns = false
+
+    func hasColumns(for scan: ColumnScan) -> Bool { false }
+
+    func scan(
+        _ columns: ColumnScan, _ tally: inout ScanTally,
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) -> Bool { false }
+
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: (ScannedDocuments) throws(StoreError) -> Int?
@@ -56,6 +65,10 @@ final class EmptyStore: QueryStore {
 
     func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError) {}
+
+    func read(
+        _ key: UnsafeRawBufferPointer, _ body: (ScannedDocument) throws(StoreError) -> Void
     ) throws(StoreError) {}
 
     func read(

@@ -148,6 +148,35 @@ import Testing
         #expect(try store.rows(text, ["all": false, "b": 3]).count == 1)
     }
 
+    @Test func `each run evaluates its conditions with its own arguments`() throws {
+        try fill()
+        for b in 100..<110 as Range<Int64> {
+            let arguments: [String: Value] = [
+                "x": .integer(b % 4), "b": .integer(b * 37 % 100),
+            ]
+            let rows = try store.rows(
+                "SELECT _id FROM t WHERE a = :x AND b + 0 = :b", QueryArguments(arguments))
+            #expect(rows == [["_id": .integer(b)]])
+        }
+    }
+
+    @Test(arguments: ["u.b = :b", "u.b = :b + 0", "u.b = -:c"])
+    func `each run of a join restricts its source with its own arguments`(
+        condition: String
+    ) throws {
+        try fill()
+        let text = "SELECT u._id FROM t JOIN t u ON u.a = t.a WHERE t._id = :id AND \(condition)"
+        let plan = try store.value(
+            DQL(verbatim: "EXPLAIN \(text)"), ["id": 100, "b": 1, "c": -1])
+        // A value that is computed from parameters is no constant of the plan.
+        #expect(plan?.json.contains("b = :b\"") == (condition == "u.b = :b"), "\(plan?.json ?? "")")
+        for id in 100..<140 as Range<Int64> {
+            let b = id * 37 % 100
+            let rows = try store.rows(DQL(verbatim: text), ["id": 100 + id % 6, "b": b, "c": -b])
+            #expect(rows == (id % 6 % 4 == id % 4 ? [["_id": .integer(id)]] : []), "\(id)")
+        }
+    }
+
     @Test func `each run of a join needs all of its arguments`() throws {
         try fill()
         let text: DQL =

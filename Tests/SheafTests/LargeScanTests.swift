@@ -167,6 +167,11 @@ import Testing
             try ids("SELECT * FROM many WHERE n >= 0")
         }
         #expect(error?.reason == .damaged)
+        queries.columns.setLimits(bytes: ColumnCache.defaultBytes, scans: 0)
+        let same = #expect(throws: StoreError.self) {
+            try ids("SELECT * FROM many WHERE n >= 0")
+        }
+        #expect(same?.description == error?.description)
     }
 
     @Test func `concurrent scans find the same number of documents`() async throws {

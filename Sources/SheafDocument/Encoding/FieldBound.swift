@@ -5,11 +5,11 @@ import Synchronization
 ///
 /// Documents whose field is missing or of another type than the bound are within it.
 package final class FieldBound: Sendable {
-    private let path: FieldPath
+    let path: FieldPath
     /// The comparisons with the bound that are accepted.
     private let outcomes: FieldFilter.Outcomes
     private let names: NameTable
-    private let current = Mutex<FieldFilter?>(nil)
+    private let current = Mutex<(value: Value, filter: FieldFilter)?>(nil)
 
     /// Creates a bound that all documents are within.
     package init(_ path: FieldPath, _ outcomes: FieldFilter.Outcomes, _ names: NameTable) {
@@ -20,19 +20,25 @@ package final class FieldBound: Sendable {
 
     /// Replaces the bound; all documents are within a missing one.
     package func replace(with value: Value?) {
-        let filter = value.map { FieldFilter.within($0, path, outcomes, names) }
-        current.withLock { $0 = filter }
+        let bound = value.map { ($0, FieldFilter.within($0, path, outcomes, names)) }
+        current.withLock { $0 = bound }
+    }
+
+    /// The value to compare with, and the accepted results; nil if all documents are within.
+    var currentComparison: (value: Value, outcomes: FieldFilter.Outcomes)? {
+        current.withLock { $0?.value }.map { ($0, outcomes) }
     }
 
     /// The filter for documents within the bound at the time of their batch.
     package var filter: FieldFilter {
-        FieldFilter { [self] (fields) throws(Malformed) in
-            guard let filter = current.withLock({ $0 }) else { return .yes }
+        let filter = FieldFilter { [self] (fields) throws(Malformed) in
+            guard let filter = current.withLock({ $0?.filter }) else { return .yes }
             return try filter.evaluate(fields)
         } _: { [self] (indexes, count, documents) throws(Malformed) in
-            guard let filter = current.withLock({ $0 }) else { return count }
+            guard let filter = current.withLock({ $0?.filter }) else { return count }
             return try filter.select(indexes, count, of: documents)
         }
+        return path.isShown ? filter.decided(by: .bound(self)) : filter
     }
 }
 

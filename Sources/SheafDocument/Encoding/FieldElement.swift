@@ -3,7 +3,7 @@ package import SheafBytes
 /// The value of a field, read in place and not decoded.
 ///
 /// A string is not checked to be UTF-8 before it is decoded.
-package struct FieldElement {
+package struct FieldElement: Sendable {
     /// The type of an element.
     package enum Kind: UInt8, Sendable {
         case missing, null, no, yes, integer, float, string
@@ -88,6 +88,18 @@ package struct FieldElement {
         UnsafeRawBufferPointer(
             start: UnsafeRawPointer(bitPattern: UInt(word)), count: Int(length))
     }
+
+    /// The offset of a string in a column under construction, stored instead of its address.
+    @inline(__always)
+    var offset: UInt64 { word }
+
+    /// The length of a string.
+    @inline(__always)
+    var textCount: Int { Int(length) }
+
+    /// The address of a string that is not empty; nil for other elements.
+    @inline(__always)
+    package var textAddress: UInt64? { kind == .string && length > 0 ? word : nil }
 
     /// Returns the value, nil if it is missing; not for elements of the kind `other`.
     package func value() throws(Malformed) -> Value? {

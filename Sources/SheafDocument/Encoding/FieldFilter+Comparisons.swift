@@ -15,7 +15,7 @@ extension FieldFilter {
         package static let greater = Outcomes(rawValue: 4)
 
         @inline(__always)
-        fileprivate func answer(_ order: Int) -> Answer {
+        func answer(_ order: Int) -> Answer {
             let outcome: Outcomes = order < 0 ? .less : order == 0 ? .equal : .greater
             return contains(outcome) ? .yes : .no
         }
@@ -26,12 +26,14 @@ extension FieldFilter {
         _ path: FieldPath, _ outcomes: Outcomes, _ value: Value, _ names: NameTable
     ) -> FieldFilter {
         guard path.isShown else { return compareDecoded(path, outcomes, value, names) }
-        switch value {
-        case .string(let text): return compare(path, outcomes, text, value, names)
-        case .integer(let integer): return compare(path, outcomes, integer, value, names)
-        case .float(let float): return compare(path, outcomes, float, value, names)
-        default: return compareDecoded(path, outcomes, value, names)
-        }
+        let filter =
+            switch value {
+            case .string(let text): compare(path, outcomes, text, value, names)
+            case .integer(let integer): compare(path, outcomes, integer, value, names)
+            case .float(let float): compare(path, outcomes, float, value, names)
+            default: compareDecoded(path, outcomes, value, names)
+            }
+        return filter.decided(by: .comparison(path, outcomes, value))
     }
 
     private static func compare(

@@ -11,6 +11,16 @@ package struct FieldFilter: Sendable {
         case no = 0
         case yes = 1
         case unknown = 2
+
+        /// The negation; unknown remains unknown.
+        @inline(__always)
+        var negated: Answer {
+            switch self {
+            case .yes: .no
+            case .no: .yes
+            case .unknown: .unknown
+            }
+        }
     }
 
     typealias Evaluation = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
@@ -24,6 +34,8 @@ package struct FieldFilter: Sendable {
     let evaluate: Evaluation
     /// Batch conditions, all of which must hold.
     let prefilters: [Prefilter]
+    /// The same condition on elements of fields; nil if they do not decide it.
+    package private(set) var elementCondition: ElementCondition?
 
     init(_ evaluate: @escaping Evaluation) {
         self.init(evaluate) { (indexes, count, documents) throws(Malformed) in
@@ -41,6 +53,13 @@ package struct FieldFilter: Sendable {
     init(_ evaluate: @escaping Evaluation, _ prefilters: [Prefilter]) {
         self.evaluate = evaluate
         self.prefilters = prefilters
+    }
+
+    /// Returns the same filter with its condition on elements.
+    func decided(by condition: ElementCondition?) -> FieldFilter {
+        var filter = self
+        filter.elementCondition = condition
+        return filter
     }
 
     /// Runs the loop of a batch condition around an inlined predicate.
@@ -95,21 +114,25 @@ package struct FieldFilter: Sendable {
 }
 
 extension FieldFilter {
-    /// Returns a filter on the value of a field; nil represents a missing one.
-    package static func onField(
+    /// Returns a filter on the type of a field or the value of a boolean.
+    ///
+    /// A missing field is nil. The answer must be the same for all numbers, and for all texts.
+    package static func ofType(
         _ path: FieldPath, _ names: NameTable,
         _ question: @escaping @Sendable (Value?) -> Answer
     ) -> FieldFilter {
-        FieldFilter { (fields) throws(Malformed) in
+        let filter = FieldFilter { (fields) throws(Malformed) in
             question(try path.value(in: fields, names))
         }
+        return path.isShown
+            ? filter.decided(by: .kind(path, ElementCondition.answers(question))) : filter
     }
 
     /// Returns a filter for strings with a prefix.
     package static func hasPrefix(
         _ path: FieldPath, _ prefix: [UInt8], _ names: NameTable
     ) -> FieldFilter {
-        FieldFilter { (fields) throws(Malformed) in
+        let filter = FieldFilter { (fields) throws(Malformed) in
             guard path.isShown, let shown = try path.find(in: fields)?.shown(), shown.isText
             else {
                 guard case .string(let text)? = try path.value(in: fields, names) else {
@@ -119,6 +142,7 @@ extension FieldFilter {
             }
             return try shown.payloadBytes().starts(with: prefix) ? .yes : .no
         }
+        return path.isShown ? filter.decided(by: .prefix(path, prefix)) : filter
     }
 
     /// The filter that also accepts unknown results.
@@ -132,18 +156,20 @@ extension FieldFilter {
     /// The negation; unknown remains unknown.
     package var negated: FieldFilter {
         let evaluate = evaluate
-        return FieldFilter { (fields) throws(Malformed) in
-            switch try evaluate(fields) {
-            case .yes: .no
-            case .no: .yes
-            case .unknown: .unknown
-            }
-        }
+        return FieldFilter { (fields) throws(Malformed) in try evaluate(fields).negated }
+            .decided(by: elementCondition.map { .negated($0) })
+    }
+
+    /// Returns the conditions on elements of all filters; nil if one has none.
+    private static func elementConditions(_ filters: [FieldFilter]) -> [ElementCondition]? {
+        let conditions = filters.compactMap(\.elementCondition)
+        return conditions.count == filters.count ? conditions : nil
     }
 
     /// Returns the conjunction of filters.
     package static func all(_ filters: [FieldFilter]) -> FieldFilter {
         let prefilters = filters.flatMap(\.prefilters)
+        let condition = elementConditions(filters).map { ElementCondition.all($0) }
         if filters.count == 2 {
             let (first, second) = (filters[0].evaluate, filters[1].evaluate)
             let both: Evaluation = { (fields) throws(Malformed) in
@@ -152,7 +178,7 @@ extension FieldFilter {
                 let other = try second(fields)
                 return other == .yes ? answer : other == .no ? .no : .unknown
             }
-            return FieldFilter(both, prefilters)
+            return FieldFilter(both, prefilters).decided(by: condition)
         }
         let evaluations = filters.map(\.evaluate)
         let all: Evaluation = { (fields) throws(Malformed) in
@@ -166,7 +192,7 @@ extension FieldFilter {
             }
             return answer
         }
-        return FieldFilter(all, prefilters)
+        return FieldFilter(all, prefilters).decided(by: condition)
     }
 
     /// Returns the disjunction of filters.
@@ -183,5 +209,6 @@ extension FieldFilter {
             }
             return answer
         }
+        .decided(by: elementConditions(filters).map { .any($0) })
     }
 }

@@ -28,6 +28,19 @@ package struct FieldPath: Sendable {
     /// Whether the path follows the visible part at each step.
     package var isShown: Bool { steps.allSatisfy { $0.part == nil } }
 
+    /// The numbers of the names; nil if a name has none or a step selects another part.
+    package var visibleNumbers: [UInt32]? {
+        guard isShown, steps.allSatisfy({ $0.name.number != FieldName.noNumber }) else {
+            return nil
+        }
+        return steps.map(\.name.number)
+    }
+
+    /// The names of the path.
+    package var names: [String] {
+        steps.map { String(decoding: $0.name.spelling, as: UTF8.self) }
+    }
+
     /// Returns the field at the path; nil if there is none.
     ///
     /// The field may have several entries: a counter is the sum of all of them.

@@ -51,6 +51,17 @@ package final class FieldColumn {
         }
     }
 
+    /// Copies the elements at `rows`.
+    @inline(__always)
+    package func copy(
+        _ source: UnsafePointer<FieldElement>, at rows: UnsafeBufferPointer<UInt16>
+    ) {
+        precondition(rows.count <= capacity, "A column has room for one batch.")
+        for number in 0..<rows.count {
+            (elements + number).initialize(to: source[Int(rows[number])])
+        }
+    }
+
     private func read(
         _ path: FieldPath, _ documents: UnsafePointer<EncodedObject>,
         at indexes: UnsafeBufferPointer<UInt16>

@@ -17,7 +17,7 @@ package struct IDPath: Sendable {
 
     /// Returns the value as an element that refers to the bytes of the encoded id.
     @inline(__always)
-    func element(in id: UnsafeRawBufferPointer) throws(Malformed) -> FieldElement {
+    package func element(in id: UnsafeRawBufferPointer) throws(Malformed) -> FieldElement {
         guard var reader = try SortKeyReader(id: id, at: names) else {
             return FieldElement(.missing)
         }

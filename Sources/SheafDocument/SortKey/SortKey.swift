@@ -91,6 +91,22 @@ package enum SortKey {
         return length ?? nil
     }
 
+    /// Writes the key of an integer without a trailer; returns its length.
+    ///
+    /// Returns nil if the buffer is too short or the integer needs a remainder.
+    package static func write(
+        identityOf integer: Int64, to key: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        let number = Double(integer)
+        guard key.count >= 9, number.magnitude < firstGap else { return nil }
+        let bits = number.bitPattern
+        key[0] = Tag.number.rawValue
+        key.storeBytes(
+            of: (bits >> 63 == 0 ? bits | 1 << 63 : ~bits).bigEndian, toByteOffset: 1,
+            as: UInt64.self)
+        return 9
+    }
+
     /// Whether a key is an ASCII text without escapes, as most ids are.
     static func isPlainText(_ key: UnsafeRawBufferPointer) -> Bool {
         guard key.count >= 2, key[0] == Tag.string.rawValue, key[key.count - 1] == Tag.end.rawValue

@@ -2,12 +2,12 @@ package import SheafBytes
 
 /// A decoder of a key into values.
 package struct SortKeyReader {
-    private let bytes: UnsafeRawBufferPointer
+    let bytes: UnsafeRawBufferPointer
     /// Offset of the trailer.
     private let trailerStart: Int
-    private var offset = 0
+    var offset = 0
     /// 0xFF in a descending component, otherwise 0.
-    private var mask: UInt8 = 0
+    var mask: UInt8 = 0
     private var numberCount = 0
     /// Whether the key has a trailer; without one, numbers are integers where possible.
     private var hasTrailer = true
@@ -26,7 +26,7 @@ package struct SortKeyReader {
         return values
     }
 
-    private init(bytes: UnsafeRawBufferPointer, trailerStart: Int) {
+    init(bytes: UnsafeRawBufferPointer, trailerStart: Int) {
         self.bytes = bytes
         self.trailerStart = trailerStart
     }
@@ -50,7 +50,7 @@ package struct SortKeyReader {
         return bytes[offset] ^ mask
     }
 
-    private mutating func readTag() throws(Malformed) -> SortKey.Tag {
+    mutating func readTag() throws(Malformed) -> SortKey.Tag {
         let byte = try readByte()
         guard let tag = SortKey.Tag(rawValue: byte) else {
             throw .unexpected(byte, at: offset - 1)
@@ -58,7 +58,7 @@ package struct SortKeyReader {
         return tag
     }
 
-    private mutating func readValue(
+    mutating func readValue(
         _ tag: SortKey.Tag, depth: Int
     ) throws(Malformed) -> Value {
         switch tag {
@@ -128,7 +128,7 @@ package struct SortKeyReader {
     }
 
     /// Returns the end of a text without escapes; nil if it has escapes or no end.
-    private func plainEnd() -> Int? {
+    func plainEnd() -> Int? {
         var end = offset
         while end < bytes.count, bytes[end] > SortKey.escape { end &+= 1 }
         return end < bytes.count && bytes[end] == SortKey.Tag.end.rawValue ? end : nil
@@ -148,7 +148,7 @@ package struct SortKeyReader {
 
     // MARK: Numbers
 
-    private mutating func readNumber() throws(Malformed) -> Value {
+    mutating func readNumber() throws(Malformed) -> Value {
         let start = offset
         let number = try readFloat()
         var remainder: UInt16 = 0
@@ -218,7 +218,7 @@ package struct SortKeyReader {
 /// Skipping components without decoding them.
 extension SortKeyReader {
     /// Skips a component without validating it.
-    private mutating func skipComponent(_ isDescending: Bool) throws(Malformed) {
+    mutating func skipComponent(_ isDescending: Bool) throws(Malformed) {
         mask = isDescending ? 0xFF : 0
         var depth = 0
         repeat {
@@ -238,8 +238,13 @@ extension SortKeyReader {
     }
 
     /// Skips a text; its terminator does not occur within it.
-    private mutating func skipText() throws(Malformed) {
-        while try readByte() != SortKey.Tag.end.rawValue {}
+    mutating func skipText() throws(Malformed) {
+        let end = SortKey.Tag.end.rawValue ^ mask
+        while offset < bytes.count {
+            offset &+= 1
+            if bytes[offset &- 1] == end { return }
+        }
+        throw .truncated(at: offset)
     }
 }
 
@@ -306,53 +311,4 @@ extension SortKeyReader {
         for isDescending in descending { try reader.skipComponent(isDescending) }
         return reader.offset
     }
-}
-
-/// Reading a part of an encoded id.
-extension SortKeyReader {
-    /// Creates a reader at the value of a path in an encoded id; nil if there is none.
-    ///
-    /// Each name is an encoded component. Numbers of ids are integers, so ids have no trailer.
-    init?(
-        id bytes: UnsafeRawBufferPointer, at names: [[UInt8]]
-    ) throws(Malformed) {
-        self.init(bytes: bytes, trailerStart: bytes.count)
-        for name in names {
-            guard try readTag() == .object, try seek(name) else { return nil }
-        }
-    }
-
-    /// Moves to the value of a field of the current object; returns false if it has none.
-    private mutating func seek(_ name: [UInt8]) throws(Malformed) -> Bool {
-        while offset < bytes.count, bytes[offset] == SortKey.Tag.string.rawValue {
-            let end = offset + name.count
-            if end <= bytes.count,
-                name.span.withUnsafeBytes({
-                    $0.elementsEqual(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
-                })
-            {
-                offset = end
-                return true
-            }
-            try skipComponent(false)
-            try skipComponent(false)
-        }
-        return false
-    }
-
-    /// Returns the current value as an element, which is `other` if it must be decoded.
-    mutating func element() throws(Malformed) -> FieldElement {
-        switch try readTag() {
-        case .string:
-            guard let end = plainEnd() else { return FieldElement(.other) }
-            return FieldElement(text: UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
-        case .number: return FieldElement(plain: try readNumber())
-        case .no: return FieldElement(.no)
-        case .yes: return FieldElement(.yes)
-        default: return FieldElement(.other)
-        }
-    }
-
-    /// Returns the current value.
-    mutating func value() throws(Malformed) -> Value { try readValue(try readTag(), depth: 0) }
 }

@@ -70,6 +70,11 @@ package final class PastStates: Sendable {
         }
     }
 
+    /// Drops all states.
+    package func removeAll() {
+        states.withLock { $0.removeAll() }
+    }
+
     /// Drops the states that no statement has read for a while.
     package func dropUnused() {
         let now = clock.monotonicNanoseconds()

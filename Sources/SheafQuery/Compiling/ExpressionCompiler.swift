@@ -199,8 +199,7 @@ final class ExpressionCompiler {
                         try followed.value(in: fields, names)
                     }
                 }
-                guard case .value(let object) = frame.rows[source].content else { return nil }
-                return Operators.value(at: path[...], of: .object(object))
+                return try frame.rows[source].content?.value(at: path)
             }
         }
     }
@@ -210,16 +209,12 @@ final class ExpressionCompiler {
         at followed: FieldPath, _ types: FieldTypes, _ path: [String], _ row: Row,
         _ names: NameTable
     ) throws(StoreError) -> Value? {
-        switch row.content {
-        case .absent: return nil
-        case .value(let object): return Operators.value(at: path[...], of: .object(object))
-        case .encoded(let fields):
-            return try onDocument(at: row.position) { () throws(Malformed) in
-                guard let entry = try followed.find(in: fields), let map = try entry.map() else {
-                    return nil
-                }
-                return .object(try types.value(of: map, names, depth: path.count + 1))
+        guard let fields = row.fields else { return try row.content?.value(at: path) }
+        return try onDocument(at: row.position) { () throws(Malformed) in
+            guard let entry = try followed.find(in: fields), let map = try entry.map() else {
+                return nil
             }
+            return .object(try types.value(of: map, names, depth: path.count + 1))
         }
     }
 

@@ -52,7 +52,7 @@ struct FilterCompiler {
             return isNegated ? filter.negated : filter
         case .test(let test, let operand, let isNegated):
             guard let path = try path(of: operand) else { return nil }
-            return .onField(path, compiler.names) { value in
+            return .ofType(path, compiler.names) { value in
                 Operators.test(test, value) != isNegated ? .yes : .no
             }
         case .call(let call) where call.name == "starts_with" && call.arguments.count == 2:

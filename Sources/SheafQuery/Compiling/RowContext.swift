@@ -44,18 +44,11 @@ package final class RowContext {
 
 /// A row of a source; the bytes of a document are valid while the row is current.
 package struct Row {
-    package enum Content {
-        /// The row that an outer join adds for a missing partner.
-        case absent
-        case encoded(EncodedObject)
-        /// A row without a stored document, or a document that was decoded.
-        case value(Object)
-    }
-
     /// The encoded fields of a document.
     package let fields: EncodedObject?
-    /// The decoded row, if there are no encoded fields.
-    private let object: Box?
+    /// The content if there are no encoded fields; nil in a row that an outer join adds for a
+    /// missing partner.
+    let content: RowContent?
     /// The encoded id of the document; nil if the row contains its own id.
     package let id: UnsafeRawBufferPointer?
     /// Whether the bytes remain valid until the store is closed.
@@ -63,23 +56,9 @@ package struct Row {
     /// Record pointer of the document; zero if unknown.
     let position: UInt64
 
-    /// A class, so that rows with encoded fields are cheap to copy.
-    private final class Box {
-        let value: Object
-
-        init(_ value: Object) {
-            self.value = value
-        }
-    }
-
-    package var content: Content {
-        if let fields { return .encoded(fields) }
-        return object.map { .value($0.value) } ?? .absent
-    }
-
     package init() {
         fields = nil
-        object = nil
+        content = nil
         id = nil
         isLasting = true
         position = 0
@@ -87,7 +66,7 @@ package struct Row {
 
     init(_ document: ScannedDocument) {
         fields = document.fields
-        object = nil
+        content = nil
         id = document.id
         isLasting = document.isLasting
         position = document.position
@@ -95,7 +74,7 @@ package struct Row {
 
     init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64) {
         self.fields = fields
-        object = nil
+        content = nil
         self.id = id
         isLasting = true
         self.position = position
@@ -103,20 +82,39 @@ package struct Row {
 
     package init(_ object: Object) {
         fields = nil
-        self.object = Box(object)
+        content = ObjectRow(object)
         id = nil
         isLasting = true
         position = 0
+    }
+
+    /// Creates the row of the current entry of a scan.
+    init(_ entry: EntryRow, position: UInt64) {
+        fields = nil
+        content = entry
+        id = entry.id
+        isLasting = false
+        self.position = position
+    }
+
+    /// Returns a row that remains valid after the visit of an index entry.
+    func copied() throws(StoreError) -> Row {
+        Row(content: try content?.lasting(), position: position)
+    }
+
+    private init(content: RowContent?, position: UInt64) {
+        fields = nil
+        self.content = content
+        id = nil
+        isLasting = true
+        self.position = position
     }
 
     package static let idName = "_id"
 
     /// Returns the value of `_id`.
     func idValue() throws(StoreError) -> Value? {
-        guard let id else {
-            if case .value(let object) = content { return object[Self.idName] }
-            return nil
-        }
+        guard let id else { return try content?.value(at: [Self.idName]) }
         return try onDocument(at: position) { () throws(Malformed) in try DocumentID.id(of: id) }
     }
 }
@@ -133,15 +131,11 @@ func onDocument<Result>(
 extension Row {
     /// Returns the complete document with its id, as a statement with these types sees it.
     func object(_ types: FieldTypes, _ names: NameTable) throws(StoreError) -> Object? {
-        switch content {
-        case .absent: return nil
-        case .value(let object): return object
-        case .encoded(let fields):
-            var object = try onDocument(at: position) { () throws(Malformed) in
-                try types.value(of: fields, names)
-            }
-            object[Self.idName] = try idValue()
-            return object
+        guard let fields else { return try content?.object() }
+        var object = try onDocument(at: position) { () throws(Malformed) in
+            try types.value(of: fields, names)
         }
+        object[Self.idName] = try idValue()
+        return object
     }
 }

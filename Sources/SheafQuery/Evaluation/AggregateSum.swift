@@ -81,6 +81,8 @@ private struct DecimalSum: Sendable {
 
     /// A decimal with fewer than 16 digits has a nearest float of its own.
     private static let bound = 1e15
+    /// 1.5 · 2⁵²: adding and subtracting it rounds a float below 2⁵¹ to an integer.
+    private static let rounding = 0x1.8p52
     private static let factors = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
     private static let units = factors.map { Int128($0) }
 
@@ -89,11 +91,12 @@ private struct DecimalSum: Sendable {
     mutating func add(_ float: Double) -> Bool {
         // No two decimals with fewer than 16 digits have the same nearest float, so the places of
         // the sum are as good as the fewest.
-        let scaled = (float * factor).rounded()
+        // The addition rounds without a call; larger results fail the check of the bound.
+        let scaled = float * factor + Self.rounding - Self.rounding
         guard abs(scaled) < Self.bound, scaled / factor == float else {
             return addWithOtherPlaces(float)
         }
-        sum += Int128(scaled)
+        sum &+= Int128(Int64(scaled))
         return true
     }
 

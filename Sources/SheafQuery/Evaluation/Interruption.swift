@@ -35,6 +35,9 @@ package struct Interruption: Sendable {
         self.meter = meter
     }
 
+    /// Whether the documents visited are charged to a meter.
+    package var isMetered: Bool { meter != nil }
+
     /// Throws if the statement must end.
     package func check() throws(StoreError) {
         guard !Task.isCancelled else {

@@ -159,7 +159,7 @@ struct AccessRun {
     private func cover(
         _ scan: IndexScan, _ skipped: Int, _ tally: AccessTally?, _ body: Visitor
     ) throws(StoreError) {
-        let reader = EntryReader(scan.index)
+        let row = EntryRow(scan.index)
         var skipped = skipped
         var (entries, continues) = (0, true)
         defer {
@@ -171,7 +171,8 @@ struct AccessRun {
             try store.scanKeys(range, isReversed: scan.isReversed, skipping: first) {
                 (key, position) throws(StoreError) in
                 entries += 1
-                continues = try body(Row(try reader.object(of: key)), position)
+                try row.read(key)
+                continues = try body(Row(row, position: position), position)
                 return continues
             }
         }

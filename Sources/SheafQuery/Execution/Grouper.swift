@@ -11,10 +11,14 @@ final class Grouper {
     /// The keys of all groups, in canonical form.
     @exclusivity(unchecked) private var keys: [Value?] = []
     @exclusivity(unchecked) private var writer = GroupKeyWriter()
+    /// The keys of the current row.
+    @exclusivity(unchecked) private var values: [Value?] = []
     /// Number of groups.
     @exclusivity(unchecked) private(set) var count = 0
     /// The elements of the keys in a batch; nil if a key is not a field.
     private let keyColumns: [FieldColumn]?
+    /// The groups of texts in columns, which outlive the run.
+    private lazy var recentTexts = RecentTexts()
     /// The groups of the documents of a batch.
     private let groups: UnsafeMutablePointer<Int32>
 
@@ -35,9 +39,13 @@ final class Grouper {
         groups.deallocate()
     }
 
-    /// Adds the current row of a row context.
-    func add(_ frame: RowContext) throws(StoreError) {
+    /// Adds the current row `rowCount` times; more than once only if all aggregates are COUNT(*).
+    func add(_ frame: RowContext, _ rowCount: Int = 1) throws(StoreError) {
         let group = try group(of: frame)
+        guard rowCount == 1 else {
+            for column in columns { column.addRows(rowCount, to: group) }
+            return
+        }
         for column in columns { try column.add(frame, to: group) }
     }
 
@@ -58,10 +66,12 @@ final class Grouper {
         guard plan.keys.count > 1 else {
             guard let key = plan.keys.first else { return 0 }
             let value = try key(frame)
-            return group(table.find(value), [value])
+            let number = table.find(value)
+            guard number < count else { return group(number, [value]) }
+            keep(value, at: number)
+            return number
         }
-        var values: [Value?] = []
-        values.reserveCapacity(plan.keys.count)
+        values.removeAll(keepingCapacity: true)
         writer.removeAll()
         for key in plan.keys {
             let value = try key(frame)
@@ -121,7 +131,9 @@ extension Grouper {
             // Reading the documents one by one finds the damaged one.
             return false
         }
-        try assignGroups(keyColumns, documents, names)
+        try assignGroups(keyColumns, documents.count) { (number, column) throws(StoreError) in
+            try documents.value(number, column, names)
+        }
         let found = UnsafeBufferPointer(start: groups, count: documents.count)
         for column in columns {
             try column.add(found) { (number) throws(StoreError) in
@@ -132,30 +144,73 @@ extension Grouper {
         return true
     }
 
+    /// The columns of keys and operands; nil if the rows need documents.
+    var sourceColumns: [FieldColumn]? { keyColumns.map { $0 + columns.compactMap(\.elements) } }
+
+    /// Adds rows whose keys and operands are in columns.
+    ///
+    /// `numbers` has the number in the batch of each of `sourceColumns`.
+    func add(_ batch: ColumnBatch, _ numbers: [Int]) throws(StoreError) {
+        guard let keyColumns, let sourceColumns, !batch.rows.isEmpty else { return }
+        for (column, number) in zip(sourceColumns, numbers) {
+            column.copy(batch.columns[number], at: batch.rows)
+        }
+        let recent = batch.isLasting && keyColumns.count == 1 ? recentTexts : nil
+        try assignGroups(
+            keyColumns, batch.rows.count, recent: recent
+        ) { (number, column) throws(StoreError) in
+            try Self.value(column.elements[number])
+        }
+        let found = UnsafeBufferPointer(start: groups, count: batch.rows.count)
+        for column in columns {
+            try column.add(found) { (number) throws(StoreError) in
+                try column.elements.flatMap { (elements) throws(StoreError) in
+                    try Self.value(elements.elements[number])
+                }
+            }
+        }
+    }
+
+    /// Returns the value of an element of a column in memory, which has only valid ones.
+    private static func value(_ element: FieldElement) throws(StoreError) -> Value? {
+        do throws(Malformed) { return try element.value() } catch {
+            throw StoreError(error, document: 0)
+        }
+    }
+
+    /// Assigns groups to the first `count` rows of the key columns.
+    ///
+    /// `value` decodes the element of a row in a column.
     private func assignGroups(
-        _ keyColumns: [FieldColumn], _ documents: ScannedDocuments, _ names: NameTable
+        _ keyColumns: [FieldColumn], _ count: Int, recent: RecentTexts? = nil,
+        _ value: (Int, FieldColumn) throws(StoreError) -> Value?
     ) throws(StoreError) {
         guard let first = keyColumns.first else {
-            groups.initialize(repeating: 0, count: documents.count)
+            groups.initialize(repeating: 0, count: count)
             return
         }
         guard keyColumns.count == 1 else {
-            for number in 0..<documents.count {
-                groups[number] = Int32(try group(of: number, keyColumns, documents, names))
+            for number in 0..<count {
+                groups[number] = Int32(try group(of: number, keyColumns, value))
             }
             return
         }
-        for number in 0..<documents.count {
+        for number in 0..<count {
             let element = first.elements[number]
             guard element.kind != .other else {
-                let value = try documents.value(number, first, names)
+                let value = try value(number, first)
                 groups[number] = Int32(group(table.find(value), [value]))
+                continue
+            }
+            if let group = recent?.group(of: element) {
+                groups[number] = group
                 continue
             }
             let group = table.find(element)
             groups[number] = Int32(truncatingIfNeeded: group)
-            if group == count {
-                addGroup([try documents.value(number, first, names)])
+            recent?.add(element, groups[number])
+            if group == self.count {
+                addGroup([try value(number, first)])
             } else {
                 keep(element, at: group)
             }
@@ -163,14 +218,14 @@ extension Grouper {
     }
 
     private func group(
-        of number: Int, _ keyColumns: [FieldColumn], _ documents: ScannedDocuments,
-        _ names: NameTable
+        of number: Int, _ keyColumns: [FieldColumn],
+        _ value: (Int, FieldColumn) throws(StoreError) -> Value?
     ) throws(StoreError) -> Int {
         writer.removeAll()
         for column in keyColumns {
             let element = column.elements[number]
             if element.kind == .other {
-                writer.append(try documents.value(number, column, names))
+                writer.append(try value(number, column))
             } else {
                 writer.append(element)
             }
@@ -179,14 +234,14 @@ extension Grouper {
         let width = keyColumns.count
         guard group < count else {
             var values: [Value?] = []
-            for column in keyColumns { values.append(try documents.value(number, column, names)) }
+            for column in keyColumns { values.append(try value(number, column)) }
             addGroup(values)
             return group
         }
         for (index, column) in keyColumns.enumerated() {
             let element = column.elements[number]
             if element.kind == .other {
-                keep(try documents.value(number, column, names), at: group * width + index)
+                keep(try value(number, column), at: group * width + index)
             } else {
                 keep(element, at: group * width + index)
             }

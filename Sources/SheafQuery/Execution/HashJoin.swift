@@ -179,7 +179,7 @@ final class HashJoin {
                 following[ends[key].last] = entries.count
                 ends[key].last = entries.count
             }
-            let entry = entry(of: row)
+            let entry = try entry(of: row)
             if case .key(let key) = entry { byteCount += key.count + Self.arrayOverhead }
             entries.append(entry)
             following.append(-1)
@@ -203,7 +203,8 @@ final class HashJoin {
         return true
     }
 
-    private func entry(of row: Row) -> Entry {
+    private func entry(of row: Row) throws(StoreError) -> Entry {
+        guard row.content == nil else { return .row(try row.copied()) }
         guard !row.isLasting, let id = row.id, let collection = source.collection else {
             return .row(row)
         }

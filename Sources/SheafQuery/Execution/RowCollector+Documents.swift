@@ -54,16 +54,7 @@ final class SortFilter {
 
     /// Creates a filter for a plan that sorts by a field with a limit; nil if none is possible.
     static func filter(_ plan: SelectPlan, _ names: NameTable) -> SortFilter? {
-        // A condition must be evaluated for every document, because it may throw.
-        // Rows that arrive in the order of the first term end the run early instead.
-        guard plan.limit != nil, !plan.isOrdered, plan.presortedTerms == 0, plan.condition == nil,
-            plan.grouping == nil,
-            !plan.isDistinct, let first = plan.order.first, let field = first.field
-        else { return nil }
-        let strictly: FieldFilter.Outcomes = first.isDescending ? .greater : .less
-        // Documents with an equal key follow the boundary unless another ORDER BY term decides.
-        return SortFilter(
-            FieldBound(field, plan.order.count == 1 ? strictly : [strictly, .equal], names))
+        plan.boundedField.map { SortFilter(FieldBound($0.path, $0.outcomes, names)) }
     }
 
     private init(_ bound: FieldBound) {

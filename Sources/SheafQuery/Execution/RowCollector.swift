@@ -65,7 +65,7 @@ final class RowCollector {
             }
         }
         try finishDistinct()
-        if var sorter {
+        if let sorter {
             self.sorter = nil
             try measure(tallies?.sort, meter) { () throws(StoreError) in
                 let rows = sorter.finish()
@@ -85,7 +85,9 @@ final class RowCollector {
     }
 
     /// Adds the current row if it matches WHERE; returns false to stop.
-    func addIfMatching() throws(StoreError) -> Bool {
+    ///
+    /// `count` exceeds 1 only if the row is grouped and all aggregates are COUNT(*).
+    func addIfMatching(_ count: Int = 1) throws(StoreError) -> Bool {
         if let condition {
             tallies?.filter.rowsIn += 1
             let truth = try measure(tallies?.filter, meter) { () throws(StoreError) in
@@ -97,7 +99,7 @@ final class RowCollector {
         guard let grouper else { return try addRow() }
         try measure(tallies?.group, meter) { () throws(StoreError) in
             tallies?.group.rowsIn += 1
-            try grouper.add(frame)
+            try grouper.add(frame, count)
         }
         return true
     }

@@ -3,11 +3,11 @@ import SheafDocument
 
 /// A run of the plan of a SELECT.
 final class SelectRun {
-    private let plan: SelectPlan
+    let plan: SelectPlan
     /// The state that sources without AS OF read.
-    private let store: any QueryStore
-    private let frame: RowContext
-    private let collector: RowCollector
+    let store: any QueryStore
+    let frame: RowContext
+    let collector: RowCollector
     /// Counters of the operators; nil unless the statement is profiled.
     let tallies: PlanTallies?
     private let meter: Meter?
@@ -21,9 +21,11 @@ final class SelectRun {
     private var matched: [Int: Set<UInt64>] = [:]
     /// Rows of the joined system collections by the number of the source, read once because they
     /// may change during the run.
-    private var systemRows: [Int: [Object]] = [:]
+    var systemRows: [Int: [Object]] = [:]
     /// Rows of the first source, if the first join looks up many at a time.
     private let waiting: WaitingRows?
+    /// The searches for partners that are not profiled, by the number of the join.
+    @exclusivity(unchecked) private var searches: [PartnerSearch?] = []
     /// The hash tables, by the number of the join.
     @exclusivity(unchecked) private var hashJoins: [HashJoin?] = []
 
@@ -40,6 +42,11 @@ final class SelectRun {
         stages = tallies == nil ? plan.requested.stages : []
         collector = RowCollector(plan, frame, tallies)
         waiting = tallies == nil ? WaitingRows(plan) : nil
+        searches = plan.joins.map { join in
+            guard tallies == nil else { return nil }
+            let source = plan.sources[join.source]
+            return PartnerSearch.search(join, source, in: store(of: join.source))
+        }
         hashJoins = plan.joins.enumerated().map { number, join in
             guard case .hash(let lookup) = join.lookup else { return nil }
             let source = plan.sources[join.source]
@@ -65,7 +72,7 @@ final class SelectRun {
         return try collector.finish()
     }
 
-    private func store(of source: Int) -> any QueryStore { plan.sources[source].past ?? store }
+    func store(of source: Int) -> any QueryStore { plan.sources[source].past ?? store }
 
     private func count(_ ranges: (of: [KeyRange], without: [KeyRange])) {
         let store = store(of: 0)
@@ -115,14 +122,18 @@ final class SelectRun {
         access.isExhaustive = plan.visitsAllRows && collector.sortFilter == nil
         if plan.skipsByRank { collector.skipped = plan.offset }
         if tallies == nil { access.consumeDocuments = documentConsumer() }
+        if try groupEntries() { return }
+        let columnScan = columnScan()
         repeat {
-            try access.run(
-                plan.sources[0].path.access, tallies?.access, filter: scanFilter,
-                skipping: plan.skipsByRank ? plan.offset : 0
-            ) { (row, _) throws(StoreError) in
-                frame.rows[0] = row
-                isFinished = try !join(0)
-                return !isFinished
+            if try columnScan.map(scan) != true {
+                try access.run(
+                    plan.sources[0].path.access, tallies?.access, filter: scanFilter,
+                    skipping: plan.skipsByRank ? plan.offset : 0
+                ) { (row, _) throws(StoreError) in
+                    frame.rows[0] = row
+                    isFinished = try !join(0)
+                    return !isFinished
+                }
             }
             if let waiting, !isFinished { _ = try joinWaiting(waiting) }
         } while !isFinished && advance(from: 0)
@@ -142,7 +153,7 @@ final class SelectRun {
     }
 
     /// The filter on encoded documents; unless it is profiled, also that of sorting.
-    private var scanFilter: FieldFilter? {
+    var scanFilter: FieldFilter? {
         guard tallies == nil, plan.joins.isEmpty, let sorted = collector.sortFilter?.filter else {
             return plan.filter
         }
@@ -153,7 +164,7 @@ final class SelectRun {
     }
 
     /// Returns a consumer for batches of documents; nil if the first join needs single rows.
-    private func documentConsumer() -> ((ScannedDocuments) throws(StoreError) -> Int?)? {
+    func documentConsumer() -> ((ScannedDocuments) throws(StoreError) -> Int?)? {
         guard !plan.joins.isEmpty else {
             return { [collector] (documents) throws(StoreError) in try collector.add(documents) }
         }
@@ -161,6 +172,18 @@ final class SelectRun {
         return { [unowned self] (documents) throws(StoreError) in
             try self.add(documents, to: waiting)
         }
+    }
+
+    /// Joins documents one after the other.
+    ///
+    /// Returns the number of documents after which the scan stops, or nil to continue.
+    func visit(_ documents: ScannedDocuments) throws(StoreError) -> Int? {
+        for number in 0..<documents.count {
+            frame.rows[0] = Row(documents[number])
+            isFinished = try !join(0)
+            guard !isFinished else { return number + 1 }
+        }
+        return nil
     }
 
     /// Adds a batch of documents to the waiting rows, and joins them if they are enough.
@@ -231,6 +254,9 @@ final class SelectRun {
         guard number < plan.joins.count else { return try collector.addIfMatching() }
         guard try mayMatch(before: number) else { return true }
         let join = plan.joins[number]
+        if join.matches == .counted, let count = try searches[number]?.count(frame) {
+            return count == 0 ? true : try collector.addIfMatching(count)
+        }
         let tally = tallies?.joins[number]
         tally?.rows.rowsIn += 1
         var continues = true
@@ -248,7 +274,7 @@ final class SelectRun {
                 if join.kind == .right { matched[number, default: []].insert(pointer) }
                 tally?.rows.rowsOut += 1
                 continues = try self.join(number + 1)
-                return continues && join.matches == .all
+                return continues && join.matches != .first
             }
         }
         guard continues, isVisited, !hasPartner, join.kind == .left else { return continues }
@@ -265,6 +291,10 @@ final class SelectRun {
         _ body: (Row, _ position: UInt64, _ isFound: Bool) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         if let table = hashJoins[number] { return try table.visit(body) }
+        if let search = searches[number] {
+            try search.visit(frame, body)
+            return true
+        }
         try visitPartners(plan.joins[number], tally, body)
         return true
     }
@@ -283,67 +313,20 @@ final class SelectRun {
         let store = store(of: join.source)
         switch join.lookup {
         case .id(let evaluator, _):
-            // A key lookup suffices for 1.0, which is not a valid id, because it has the key of 1.
-            guard let value = try evaluator(frame), value != .null else { return }
+            guard let value = try evaluator(frame), value.kind != .null else { return }
             let key = SortKey.identity(of: value, behind: collection.keyPrefix)
-            if tally != nil {
-                return try AccessRun(store, collection).run(.ids([key]), tally, visit)
-            }
-            try store.read(key) { (document) throws(StoreError) in
-                _ = try body(Row(document), document.position, value.isFoundByKey)
-            }
+            try AccessRun(store, collection).run(.ids([key]), tally, visit)
         case .index(let lookup):
             guard let (ranges, isFound) = try lookup.ranges(frame) else { return }
-            guard tally == nil, !lookup.isCovering, !collection.hasPendingChanges else {
-                var scan = IndexScan(lookup.index, ranges)
-                scan.isCovering = lookup.isCovering
-                return try AccessRun(store, collection).run(.index(scan), tally) {
-                    (row, pointer) throws(StoreError) in
-                    try body(row, pointer, isFound)
-                }
-            }
-            try visitEntries(ranges, in: store) { (document) throws(StoreError) in
-                try body(Row(document), document.position, isFound)
+            var scan = IndexScan(lookup.index, ranges)
+            scan.isCovering = lookup.isCovering
+            try AccessRun(store, collection).run(.index(scan), tally) {
+                (row, pointer) throws(StoreError) in
+                try body(row, pointer, isFound)
             }
         case .scan, .hash:
             try AccessRun(store, collection).run(try allRows(of: join.source), tally, visit)
         }
-    }
-
-    /// Visits the documents of index entries in order until `body` returns false.
-    private func visitEntries(
-        _ ranges: [KeyRange], in store: any QueryStore,
-        _ body: (ScannedDocument) throws(StoreError) -> Bool
-    ) throws(StoreError) {
-        var continues = true
-        var visited = ScanTally()
-        for range in ranges where continues {
-            try store.scan(range, .ascending, skipping: 0, filter: nil, &visited) {
-                (documents) throws(StoreError) in
-                for number in 0..<documents.count {
-                    continues = try body(documents[number])
-                    guard continues else { return number + 1 }
-                }
-                return nil
-            }
-        }
-    }
-
-    /// Returns the access to all rows of a source, in an order that is the same on each call.
-    private func allRows(of number: Int) throws(StoreError) -> Access {
-        let source = plan.sources[number]
-        if let collection = source.collection {
-            return .documents([collection.keys], isReversed: false)
-        }
-        guard let name = source.virtualName else { return .nothing }
-        if let rows = systemRows[number] { return .rows(rows) }
-        var rows: [Object] = []
-        try store.forEachVirtualRow(name, RowBounds()) { row in
-            rows.append(row)
-            return true
-        }
-        systemRows[number] = rows
-        return .rows(rows)
     }
 
     /// Adds the rows of right joins that found no partner.

@@ -16,6 +16,9 @@ final class JoinPlan {
         case all
         /// One match is enough, because further ones would repeat its row of the result.
         case first
+        /// The number of matches is enough, because only COUNT(*) depends on them. They are entries
+        /// of a covering index.
+        case counted
         /// A match removes the row, because the condition requires that there is none.
         case none
     }
@@ -81,10 +84,11 @@ struct HashLookup {
     let filterExpression: Expression?
 }
 
-/// A term of the condition of a join that compares its source with preceding rows.
+/// A term of the condition of a join, or of WHERE, that compares its source with preceding rows.
 struct JoinEquality {
-    /// The number of the term.
-    let term: Int
+    /// The number of the term in the condition of the join; nil for one of WHERE.
+    let term: Int?
+    let expression: Expression
     /// The expression over the source, and its path if it is a visible field or the id.
     let inner: Expression
     let path: [String]?

@@ -44,6 +44,15 @@ package final class KeyBatch {
                 return
             }
         }
+        if case .integer(let integer) = id {
+            reserve(start + prefix.count + 16)
+            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(start + prefix.count)...])
+            if let length = SortKey.write(identityOf: integer, to: rest) {
+                write(prefix, at: start)
+                ends.append(start + prefix.count + length)
+                return
+            }
+        }
         let key = SortKey.identity(of: id, behind: prefix)
         reserve(start + key.count)
         write(key, at: start)

@@ -158,6 +158,15 @@ extension PlanDescriber {
             "scan", source, "", spans: ids(ranges, source), rows: count(ranges, of: source),
             tally, filter)
         scan.turn(isReversed)
+        if tally == nil, source === plan.sources[0], let fields = plan.columnFields(in: store) {
+            let names = fields.map { path in
+                var printer = Printer()
+                printer.write(path: path.names)
+                return printer.text
+            }
+            scan.add("cachedFields", .array(names.map(Value.string)))
+            scan.notes.append("\(names.joined(separator: ", ")) in memory")
+        }
         return scan
     }
 
@@ -272,6 +281,7 @@ extension PlanOperator {
         switch matches {
         case .all: return
         case .first: notes.append("stops at the first match")
+        case .counted: notes.append("counts the matches")
         case .none: notes.append("keeps rows without a match")
         }
         add("matches", .string(matches.rawValue))

@@ -42,6 +42,22 @@ package protocol QueryStore: AnyObject {
         _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(StoreError) -> Int?
     ) throws(StoreError)
 
+    /// Whether fields may be in columns in memory.
+    var usesColumns: Bool { get }
+
+    /// Visits all documents of a collection like `scan`, in ascending order and from columns;
+    /// returns false, without a visit, if the fields are not in columns.
+    ///
+    /// If the scan has no consumer of columns, the documents that match are passed to `body`; so
+    /// are those that are not in columns.
+    func scan(
+        _ columns: ColumnScan, _ tally: inout ScanTally,
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) -> Bool
+
+    /// Whether all fields of a scan are in columns.
+    func hasColumns(for scan: ColumnScan) -> Bool
+
     /// Visits the pending documents of a collection, which scans omit.
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
@@ -57,6 +73,11 @@ package protocol QueryStore: AnyObject {
     /// Visits a document if it exists.
     func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError)
+
+    /// Visits a document if it exists; the key need not outlive the call.
+    func read(
+        _ key: UnsafeRawBufferPointer, _ body: (ScannedDocument) throws(StoreError) -> Void
     ) throws(StoreError)
 
     /// Visits existing documents by key, with the index of the key, until `body` returns false.

@@ -92,7 +92,7 @@ extension SelectPlanner {
 
 extension Expression {
     /// Whether a parameter occurs in the expression.
-    fileprivate var hasParameter: Bool {
+    var hasParameter: Bool {
         if case .parameter = node { return true }
         var isFound = false
         try? forEachChild { (child) throws(StoreError) in

@@ -11,10 +11,15 @@ extension SelectPlanner {
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
             let (lookup, rest) = try lookup(join, source)
+            var matches = matches(of: join, source, isGrouped: isGrouped)
+            if matches == .all, isGrouped, rest == nil, case .index(let lookup) = lookup,
+                lookup.isCovering, lookup.isExact, countsOnly(join, source)
+            {
+                matches = .counted
+            }
             plans.append(
                 JoinPlan(
-                    kind: join.kind, source: source, lookup: lookup,
-                    matches: matches(of: join, source, isGrouped: isGrouped),
+                    kind: join.kind, source: source, lookup: lookup, matches: matches,
                     condition: try compiler.compilePredicate(join.condition).predicate,
                     rest: try rest.map { (rest) throws(StoreError) in
                         try compiler.compilePredicate(rest).predicate
@@ -31,7 +36,8 @@ extension SelectPlanner {
         guard let collection = environment.collection(join.source) else { return (.scan, nil) }
         let written = join.source.indexes.map(\.text).filter { !$0.isEmpty }
         notes += environment.notes(written, collection)
-        let equalities = try equalities(of: join, source)
+        let equalities =
+            try equalities(of: join, source) + requestedEqualities(of: join, source)
         // An empty name allows a scan and excludes all indexes.
         if join.source.index?.text.isEmpty == true {
             return try hash(join, source, collection, equalities) ?? (.scan, nil)
@@ -68,15 +74,38 @@ extension SelectPlanner {
     func equalities(
         of join: JoinClause, _ source: Int
     ) throws(StoreError) -> [JoinEquality] {
+        try equalities(join.condition.conjuncts.enumerated().map { ($0, $1) }, source)
+    }
+
+    /// Returns the terms of WHERE that compare the source of an inner join with preceding rows.
+    ///
+    /// Rows without them are in no result, so a lookup need not find them.
+    private func requestedEqualities(
+        of join: JoinClause, _ source: Int
+    ) throws(StoreError) -> [JoinEquality] {
+        guard join.kind == .inner, !select.joins.contains(where: { $0.kind == .right }),
+            let condition = environment.condition(of: select)
+        else { return [] }
+        // A later run binds parameters only if they are operands.
+        let terms = condition.conjuncts.filter { term in
+            term.withoutLateOperands.allSatisfy { !$0.hasParameter }
+        }
+        return try equalities(terms.map { (nil, $0) }, source)
+    }
+
+    private func equalities(
+        _ terms: [(number: Int?, expression: Expression)], _ source: Int
+    ) throws(StoreError) -> [JoinEquality] {
         var found: [JoinEquality] = []
-        for (number, term) in join.condition.conjuncts.enumerated() {
+        for (number, term) in terms {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
             for (inner, outer) in [(left, right), (right, left)] {
                 guard try depends(inner, onlyOn: source), try depends(outer, onlyBefore: source)
                 else { continue }
                 found.append(
                     JoinEquality(
-                        term: number, inner: inner, path: try path(of: inner, in: source),
+                        term: number, expression: term, inner: inner,
+                        path: try path(of: inner, in: source),
                         outer: outer, isConstant: try depends(outer, onlyBefore: 0)))
             }
         }
@@ -161,7 +190,7 @@ extension SelectPlanner {
         let path = planner.path(to: condition)
         let lookup = HashLookup(
             inner: inner, outer: outer,
-            expressions: used.map { join.condition.conjuncts[$0.term] },
+            expressions: used.map(\.expression),
             access: path.access, count: path.count, filter: filter,
             filterExpression: Self.conjunction(terms, of: known))
         return (.hash(lookup), rest(of: join.condition, without: used))

@@ -38,6 +38,14 @@ extension SelectPlanner {
         return .first
     }
 
+    /// Whether only the number of matches of the last join is of use.
+    func countsOnly(_ join: JoinClause, _ source: Int) -> Bool {
+        join.kind == .inner && source == select.joins.count
+            && select.joins.allSatisfy { $0.kind != .right }
+            && select.aggregates.allSatisfy(\.isStar)
+            && reads(of: source, besides: join)?.isEmpty == true
+    }
+
     /// Whether WHERE is true only for rows without a match of a left join.
     private func requiresNoMatch(_ join: JoinClause, _ source: Int) -> Bool {
         guard let condition = environment.condition(of: select) else { return false }

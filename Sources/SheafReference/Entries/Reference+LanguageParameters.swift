@@ -86,6 +86,38 @@ extension Reference {
                     ["{\"dql_request_history_size\":4096}"])
             ]),
         ReferenceEntry(
+            .parameter, "column_cache_bytes",
+            syntax: [
+                "ALTER SYSTEM SET column_cache_bytes = bytes"
+            ],
+            summary: """
+                Maximum memory of columns: the values of fields that full scans use often. \
+                Conditions and groups are evaluated without reading documents, and a sort \
+                with a limit skips documents. Above the maximum, the columns of the least \
+                recently scanned collection are released. 67108864 (64 MiB) by default; 0 \
+                keeps none.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SHOW column_cache_bytes",
+                    ["{\"column_cache_bytes\":67108864}"])
+            ]),
+        ReferenceEntry(
+            .parameter, "column_cache_scans",
+            syntax: [
+                "ALTER SYSTEM SET column_cache_scans = count"
+            ],
+            summary: """
+                Number of full scans of at least 1,000 documents that use a field before \
+                it gets a column; 3 by default. With 0, each full scan makes columns of the \
+                fields it uses, also of smaller collections.
+                """,
+            examples: [
+                ReferenceExample(
+                    "SHOW column_cache_scans",
+                    ["{\"column_cache_scans\":3}"])
+            ]),
+        ReferenceEntry(
             .parameter, "live_query_system_collection_refresh_interval",
             syntax: [
                 """

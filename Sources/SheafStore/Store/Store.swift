@@ -185,6 +185,13 @@ public final class Store: Sendable {
         }
     }
 
+    /// Releases the caches: columns in memory, and earlier states that `AS OF` has read.
+    ///
+    /// Call it when the system reports memory pressure.
+    public func releaseMemory() {
+        queries.releaseMemory()
+    }
+
     /// Waits for all transactions, makes everything durable, and closes the store.
     ///
     /// Waiting writers still write; later ones are refused. Another call returns when the store is

@@ -66,10 +66,10 @@ package struct FlatTable: Sendable {
 
     /// The statements of Sheaf that create the indexes.
     ///
-    /// The first column of a key has one, because the order of documents by `_id` serves only
-    /// conditions on the complete `_id`.
+    /// A key of several columns has one, like the primary key of SQLite, because the order of
+    /// documents by `_id` serves only conditions on the complete `_id`.
     package var dqlIndexes: [String] {
-        let all = key.count > 1 ? [[key[0]]] + indexes : indexes
+        let all = key.count > 1 ? [key] + indexes : indexes
         return all.enumerated().map { number, columns in
             let paths = columns.map(path).joined(separator: ", ")
             return "CREATE INDEX \(name)_\(number) ON \(name) (\(paths))"

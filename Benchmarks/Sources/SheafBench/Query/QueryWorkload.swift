@@ -20,8 +20,11 @@ enum QueryWorkload {
 
     private static func test(_ query: QueryCase) -> Case {
         let results = TableResults()
-        let tables = [
+        var tables = [
             System("sheaf") { try QueryTrial($0, query, results) { try SheafQueries($0) } },
+            System("sheaf-uncached") {
+                try QueryTrial($0, query, results) { try SheafQueries($0, hasColumns: false) }
+            },
             System("sqlite-json") {
                 try QueryTrial($0, query, results) { try SQLiteQueries($0, hasColumns: false) }
             },
@@ -29,6 +32,8 @@ enum QueryWorkload {
                 try QueryTrial($0, query, results) { try SQLiteQueries($0, hasColumns: true) }
             },
         ]
+        // Full scans use columns in memory, and statements with an index never do.
+        if query.usesIndex { tables.remove(at: 1) }
         let columns = [
             System("duckdb-json") {
                 try DuckDBQueryTrial($0, query, results, hasColumns: false)

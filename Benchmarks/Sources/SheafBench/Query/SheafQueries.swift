@@ -12,7 +12,7 @@ final class SheafQueries: QuerySystem {
     private let store: StoreEngine
     let queries: QueryEngine
 
-    init(_ stage: Stage) throws {
+    init(_ stage: Stage, hasColumns: Bool = true) throws {
         let volume = try PosixVolume(
             path: "\(stage.memory.path)/query.sheaf", creatingDirectory: true)
         store = try StoreEngine(opening: volume)
@@ -33,6 +33,7 @@ final class SheafQueries: QuerySystem {
         _ = try execute("CREATE INDEX a ON cars (mileage)")
         _ = try execute("CREATE INDEX b ON cars (year, mileage)")
         while try store.flush() {}
+        if !hasColumns { _ = try execute("ALTER SYSTEM SET column_cache_bytes = 0") }
     }
 
     private func fill(

@@ -1,0 +1,110 @@
+import SheafBytes
+import SheafDocument
+
+/// The content of a row without encoded fields.
+class RowContent {
+    /// Returns all fields, with the id.
+    func object() throws(StoreError) -> Object { Object() }
+
+    /// Returns the value at a path; nil if there is none.
+    func value(at path: [String]) throws(StoreError) -> Value? {
+        Operators.value(at: path[...], of: .object(try object()))
+    }
+
+    /// Returns content that remains valid after the visit of the row.
+    func lasting() throws(StoreError) -> RowContent { self }
+}
+
+/// A row without a stored document, or a document that was decoded.
+final class ObjectRow: RowContent {
+    private let value: Object
+
+    init(_ value: Object) {
+        self.value = value
+    }
+
+    override func object() -> Object { value }
+}
+
+/// The row of an index entry: a partial document with the indexed fields and the id.
+///
+/// A scan uses one for all of its entries, and fields are decoded when they are read.
+final class EntryRow: RowContent {
+    private let fields: [IndexDescription.Field]
+    /// Whether each field is descending, followed by false for the id.
+    private let isDescending: [Bool]
+    private let prefixLength: Int
+    private let elements: UnsafeMutablePointer<FieldElement>
+    // A run uses the row on one thread.
+    @exclusivity(unchecked) private var entry = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// The id in the entry.
+    @exclusivity(unchecked) private(set) var id = UnsafeRawBufferPointer(start: nil, count: 0)
+
+    init(_ index: IndexDescription) {
+        fields = index.fields
+        isDescending = fields.map(\.isDescending) + [false]
+        prefixLength = index.keyPrefix.count
+        elements = .allocate(capacity: fields.count)
+    }
+
+    deinit {
+        elements.deallocate()
+    }
+
+    /// Reads the next entry; `key` must remain valid until the next call.
+    func read(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+        entry = UnsafeRawBufferPointer(rebasing: key.dropFirst(prefixLength))
+        let range = try onDocument(at: 0) { () throws(Malformed) in
+            try SortKeyReader.readElements(entry, descending: isDescending, into: elements)
+        }
+        id = UnsafeRawBufferPointer(rebasing: entry[range])
+    }
+
+    /// Returns the number of the indexed field at a path; nil if the entry has no such field.
+    func number(of path: [String]) -> Int? { fields.firstIndex { $0.path.isSpelled(path) } }
+
+    /// Returns the element of an indexed field.
+    @inline(__always)
+    func element(_ number: Int) -> FieldElement { elements[number] }
+
+    override func value(at path: [String]) throws(StoreError) -> Value? {
+        guard let number = number(of: path) else { return try super.value(at: path) }
+        let element = elements[number]
+        guard element.kind != .other else { return try values()[number] }
+        return try onDocument(at: 0) { () throws(Malformed) in try element.value() }
+    }
+
+    override func object() throws(StoreError) -> Object {
+        let values = try values()
+        guard values.count == fields.count + 1 else {
+            throw StoreError(.damaged, "an index entry has \(values.count) values")
+        }
+        var object = Object()
+        for (field, value) in zip(fields, values) {
+            guard let value else { continue }
+            Self.set(value, at: field.path[...], in: &object)
+        }
+        object[Row.idName] = values[fields.count]
+        return object
+    }
+
+    override func lasting() throws(StoreError) -> RowContent { ObjectRow(try object()) }
+
+    private func values() throws(StoreError) -> [Value?] {
+        try onDocument(at: 0) { () throws(Malformed) in
+            try SortKeyReader.read(entry, descending: isDescending)
+        }
+    }
+
+    private static func set(_ value: Value, at path: ArraySlice<String>, in object: inout Object) {
+        guard let first = path.first else { return }
+        guard path.count > 1 else {
+            object[first] = value
+            return
+        }
+        var inner = Object()
+        if case .object(let known)? = object[first] { inner = known }
+        set(value, at: path.dropFirst(), in: &inner)
+        object[first] = .object(inner)
+    }
+}
