@@ -7,7 +7,8 @@ enum TransactionsWorkload {
         Workload(
             "transactions", "100,000 documents of about 250 bytes, through the public API",
             cases: [get, fieldGet, arrayInsert, load, millionLoad, update, delete]
-                + [durable(callers: 1), durable(callers: 8), durable(callers: 64), overhead])
+                + [durable(callers: 1), durable(callers: 8), durable(callers: 64), overhead]
+                + [documentMemory, updateMemory])
     }
 
     private static var get: Case {
@@ -104,6 +105,18 @@ enum TransactionsWorkload {
                 System("call") { try await CarOverheadTrial($0, .call) },
                 System("core") { try await CarOverheadTrial($0, .core) },
             ])
+    }
+
+    private static var documentMemory: Case {
+        Case(
+            "memory-document", "memory of a store per document with two indexes",
+            unit: "bytes", .lower, systems: [System("sheaf") { try DocumentMemoryTrial($0) }])
+    }
+
+    private static var updateMemory: Case {
+        Case(
+            "memory-update", "highest memory of a transaction that updates 1,000,000 documents",
+            unit: "MB", .lower, systems: [System("sheaf") { try UpdateMemoryTrial($0) }])
     }
 
     private static func both(
