@@ -63,6 +63,13 @@ package struct FieldPath: Sendable {
         return nil
     }
 
+    /// Returns the element at the path, which refers to the bytes of the document.
+    package func element(
+        in fields: borrowing EncodedObject
+    ) throws(Malformed) -> FieldElement {
+        try FieldElement(try find(in: fields))
+    }
+
     /// Returns the value at the path; nil if there is none.
     package func value(
         in fields: EncodedObject, _ names: NameTable

@@ -1,7 +1,7 @@
 package import SheafBytes
 
 /// A path into an id that is an object, resolved in the encoded id.
-package struct IDPath: Sendable {
+package struct IDPath: Equatable, Sendable {
     /// The names as encoded components.
     private let names: [[UInt8]]
 

@@ -91,6 +91,21 @@ package enum SortKey {
         return length ?? nil
     }
 
+    /// Writes the key of an encoded text without a trailer; returns its length.
+    ///
+    /// Returns nil if the buffer is too short, bytes must be escaped, or it is not UTF-8.
+    package static func write(
+        identityOfText text: UnsafeRawBufferPointer, to key: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        guard key.count >= text.count + 2, isUTF8(text),
+            isPlain(text.assumingMemoryBound(to: UInt8.self))
+        else { return nil }
+        key[0] = Tag.string.rawValue
+        UnsafeMutableRawBufferPointer(rebasing: key[1...]).copyMemory(from: text)
+        key[text.count + 1] = Tag.end.rawValue
+        return text.count + 2
+    }
+
     /// Writes the key of an integer without a trailer; returns its length.
     ///
     /// Returns nil if the buffer is too short or the integer needs a remainder.

@@ -35,6 +35,7 @@ final class WaitingRows {
 
     /// Adds the document of the current row of the first source.
     func add(_ document: ScannedDocument, _ frame: RowContext) throws(StoreError) {
+        if let field = join.idField, try add(document, field) { return }
         let value = try evaluator(frame)
         if let value, value != .null {
             keys.append(value)
@@ -43,6 +44,28 @@ final class WaitingRows {
             return
         }
         documents.append(document)
+    }
+
+    /// Adds a document whose field is a text, an integer, null or missing, without decoding it.
+    ///
+    /// Returns false for other values.
+    private func add(
+        _ document: ScannedDocument, _ field: FieldPath
+    ) throws(StoreError) -> Bool {
+        let element = try onDocument(at: document.position) { () throws(Malformed) in
+            try field.element(in: document.fields)
+        }
+        switch element.kind {
+        case .string: guard keys.append(text: element.text) else { return false }
+        case .integer: keys.append(.integer(element.integer))
+        case .missing, .null:
+            if join.kind != .inner { documents.append(document) }
+            return true
+        default: return false
+        }
+        lookups.append((documents.count, true))
+        documents.append(document)
+        return true
     }
 
     /// Removes all rows; later ones are looked up in greater numbers.

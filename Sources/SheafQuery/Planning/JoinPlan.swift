@@ -31,6 +31,8 @@ final class JoinPlan {
     /// The rest of the condition for rows whose compared values are equal.
     let residualPredicate: Predicate?
     let expression: Expression
+    /// The field of the first source whose value is the id, if it is one.
+    let idField: FieldPath?
 
     /// Whether the rows of the result keep the order of the first source.
     var keepsOrder: Bool {
@@ -42,8 +44,10 @@ final class JoinPlan {
 
     init(
         kind: JoinClause.Kind, source: Int, lookup: Lookup, matches: Matches,
-        condition: @escaping Predicate, rest: Predicate?, expression: Expression
+        condition: @escaping Predicate, rest: Predicate?, expression: Expression,
+        idField: FieldPath?
     ) {
+        self.idField = idField
         self.kind = kind
         self.source = source
         self.lookup = lookup

@@ -59,6 +59,17 @@ package final class KeyBatch {
         ends.append(start + key.count)
     }
 
+    /// Appends the key of an id that is a text; returns false if it has to be decoded.
+    func append(text: UnsafeRawBufferPointer) -> Bool {
+        let start = ends.last ?? 0
+        reserve(start + prefix.count + text.count + 2)
+        let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(start + prefix.count)...])
+        guard let length = SortKey.write(identityOfText: text, to: rest) else { return false }
+        write(prefix, at: start)
+        ends.append(start + prefix.count + length)
+        return true
+    }
+
     /// Appends a complete key.
     func append(key: UnsafeRawBufferPointer) {
         let start = ends.last ?? 0

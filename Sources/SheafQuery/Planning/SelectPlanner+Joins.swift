@@ -23,9 +23,15 @@ extension SelectPlanner {
                     condition: try compiler.compilePredicate(join.condition).predicate,
                     rest: try rest.map { (rest) throws(StoreError) in
                         try compiler.compilePredicate(rest).predicate
-                    }, expression: join.condition))
+                    }, expression: join.condition, idField: try idField(lookup)))
         }
         return plans
+    }
+
+    /// Returns the field of the first source by whose value a lookup finds an id, if it is one.
+    private func idField(_ lookup: JoinPlan.Lookup) throws(StoreError) -> FieldPath? {
+        guard case .id(_, let expression) = lookup else { return nil }
+        return try compiler.field(expression)
     }
 
     /// Returns the lookup of a join, and the rest of the condition if compared values are equal.
