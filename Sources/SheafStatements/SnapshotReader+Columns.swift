@@ -23,6 +23,7 @@ extension SnapshotReader {
         let buffers = buffers.popLast() ?? ScanBuffers()
         defer { self.buffers.append(buffers) }
         let run = ColumnRun(scan, view, self, buffers)
+        guard run.isWorthwhile else { return false }
         try run.visit(&tally, body)
         return true
     }
@@ -41,6 +42,30 @@ private struct ColumnRun {
         self.reader = reader
         self.buffers = buffers
     }
+
+    /// Whether at most half of the documents match, according to a sample of the leaves.
+    ///
+    /// More of them are read faster in the order of the log, by several threads.
+    var isWorthwhile: Bool {
+        guard scan.consumeColumns == nil, !scan.isBounded, let filter = scan.elementFilter else {
+            return true
+        }
+        let step = max(view.leaves.count / Self.sampledLeaves, 1)
+        var (visited, found) = (0, 0)
+        var elements: [UnsafePointer<FieldElement>] = []
+        for number in stride(from: 0, to: view.leaves.count, by: step) {
+            guard view.columns[number].fill(&elements, view.numbers) else { continue }
+            let count = min(view.columns[number].rowCount, DocumentBatch.capacity)
+            for row in 0..<count { buffers.rows[row] = UInt16(truncatingIfNeeded: row) }
+            visited += count
+            found += elements.span.withUnsafeBufferPointer { elements in
+                elements.baseAddress.map { filter.select(buffers.rows, count, of: $0) } ?? 0
+            }
+        }
+        return 2 * found <= visited
+    }
+
+    private static let sampledLeaves = 16
 
     /// Visits all leaves until `body` needs no more documents.
     func visit(_ tally: inout ScanTally, _ body: SnapshotReader.Visitor) throws(StoreError) {

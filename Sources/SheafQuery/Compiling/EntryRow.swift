@@ -63,6 +63,14 @@ final class EntryRow: RowContent {
     /// Returns the number of the indexed field at a path; nil if the entry has no such field.
     func number(of path: [String]) -> Int? { fields.firstIndex { $0.path.isSpelled(path) } }
 
+    /// Returns the number of the indexed field that is a part of the id; nil if there is none.
+    func number(of path: IDPath) -> Int? {
+        fields.firstIndex { field in
+            field.path.count > 1 && field.path[0].isSpelled(Row.idName)
+                && IDPath(Array(field.path.dropFirst())) == path
+        }
+    }
+
     /// Returns the element of an indexed field.
     @inline(__always)
     func element(_ number: Int) -> FieldElement { elements[number] }

@@ -35,7 +35,8 @@ final class EntryBatch {
             case .field(let path):
                 guard path.isShown, let number = row.number(of: path.names) else { return nil }
                 sources.append(.field(number))
-            case .id(let path): sources.append(.id(path))
+            case .id(let path):
+                sources.append(row.number(of: path).map(Source.field) ?? .id(path))
             }
         }
         self.sources = sources

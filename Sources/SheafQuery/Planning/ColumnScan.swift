@@ -11,6 +11,8 @@ package struct ColumnScan {
     package private(set) var elementFilter: ElementFilter?
     /// The same condition on documents that are not in columns.
     package let filter: FieldFilter?
+    /// Whether the condition becomes stricter as rows are found.
+    package var isBounded = false
     /// The consumer of matching rows; nil if their documents are needed.
     package var consumeColumns: ((ColumnBatch) throws(StoreError) -> Void)?
 

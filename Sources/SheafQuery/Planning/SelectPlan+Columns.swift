@@ -15,7 +15,10 @@ extension SelectPlan {
         if let paths = groupedPaths {
             return ColumnScan(ranges[0], where: filter, reading: paths)
         }
-        return filter == nil ? nil : ColumnScan(ranges[0], where: filter, reading: [])
+        guard filter != nil else { return nil }
+        var scan = ColumnScan(ranges[0], where: filter, reading: [])
+        scan?.isBounded = joins.isEmpty && boundedField != nil
+        return scan
     }
 
     /// The fields from which all groups can be made; nil if they need documents.
