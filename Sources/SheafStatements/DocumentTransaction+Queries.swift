@@ -32,6 +32,11 @@ extension DocumentTransaction {
                     return inserted.isChanged
                 }
                 return try apply(change(.edit(edits))).isChanged || inserted.isChanged
+            case .insertUnstamped(let document, let conflict):
+                return try apply(
+                    change(
+                        .insertUnstamped(document, onConflict: DocumentChange.Conflict(conflict)))
+                ).isChanged
             case .insertInitial(let object):
                 return try apply(change(.insertInitial(object))).isChanged
             case .delete: return try apply(change(.delete)).isChanged

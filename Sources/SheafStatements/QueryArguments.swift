@@ -29,6 +29,11 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
         self.values = ArgumentValues(values[0].key, values[0].value)
     }
 
+    /// Creates an argument that is an encoded document.
+    package init(_ name: String, _ document: UnstampedDocument) {
+        values = ArgumentValues(name, document)
+    }
+
     // `Value` is qualified: it may resolve to `ExpressibleByDictionaryLiteral.Value`, depending on
     // the order of compilation.
 

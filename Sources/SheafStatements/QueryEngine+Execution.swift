@@ -68,6 +68,13 @@ extension QueryEngine {
                     rows: QueryRows(), reader: reader(of: transaction))
                 outcome.reader.releasePending()
                 while let arguments = try next() {
+                    if let id = try insertUnstamped(
+                        by: statement, arguments, parameters, in: &transaction)
+                    {
+                        outcome.mutatedIDs.append(id)
+                        outcome.largeDocuments += transaction.largeDocuments
+                        continue
+                    }
                     assignNumbers(insertedBy: statement, arguments)
                     transaction.catalog.adoptNames(of: documents.newestCatalog)
                     let more = try change(statement, arguments, parameters, in: &transaction)

@@ -62,7 +62,31 @@ extension QueryEngine {
         guard case .writing = statement.kind, let fastPath = statement.fastPath,
             parameters.haveNoEffect(on: statement)
         else { return nil }
+        if let insertion = fastPath.singleInsertion(arguments),
+            let document = document(insertedBy: insertion)
+        {
+            return insertion.mutation(document) { RandomID.make(options.random) }
+        }
         return fastPath.mutation(arguments) { RandomID.make(options.random) }
+    }
+
+    /// Inserts the document of a run that is already encoded, and returns its id.
+    ///
+    /// Returns nil if the regular run must follow: for other runs, and if nothing was changed.
+    func insertUnstamped(
+        by statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
+        in transaction: inout DocumentTransaction
+    ) throws(StoreError) -> Value? {
+        guard arguments.isUnstampedDocument,
+            let mutation = mutation(of: statement, arguments, parameters)
+        else { return nil }
+        // Others may have assigned numbers that the document has.
+        transaction.catalog.adoptNames(of: documents.newestCatalog)
+        do throws(StoreError) {
+            return try write(mutation, in: &transaction, parameters) ? mutation.id : nil
+        } catch {
+            throw error.located(at: mutation.range, in: statement.text)
+        }
     }
 
     private func write(

@@ -19,6 +19,7 @@ package final class QueryEngine: Sendable {
     package let pastStates: PastStates
     /// The fields that full scans read from memory.
     package let columns = ColumnCache()
+    let spareEncoder = SpareEncoder()
     /// A number that is unique among the engines of the process.
     package let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 

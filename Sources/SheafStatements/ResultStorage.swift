@@ -9,7 +9,7 @@ package final class ResultStorage: Sendable {
     // The rows never change, and the bytes that they point to are retained with them.
     nonisolated(unsafe) private let rows: Rows
     package let columns: [String]?
-    package let mutatedIDs: [Value]
+    private let idStorage: MutatedIDs
     package let commit: ResultCommit
     /// The owner of the bytes of rows.
     private let owner: BytesOwner
@@ -27,6 +27,17 @@ package final class ResultStorage: Sendable {
         /// A single row, without the allocation of an array.
         case one(ResultItem)
         case many([ResultItem])
+    }
+
+    /// The ids of the documents that the statement changed.
+    private enum MutatedIDs {
+        /// A single id, without the allocation of an array.
+        case one(Value)
+        case many([Value])
+
+        init(_ ids: [Value]) {
+            self = .many(ids)
+        }
     }
 
     /// The owner of the bytes of rows.
@@ -52,7 +63,7 @@ package final class ResultStorage: Sendable {
         let rows = rows.rows
         self.rows = rows.count == 1 ? .one(rows[0].item) : .many(rows.map(\.item))
         self.columns = columns
-        mutatedIDs = []
+        idStorage = MutatedIDs([])
         self.owner = kept
         names = reader.names
         commit = .known(reader.snapshot.log.commit)
@@ -79,7 +90,7 @@ package final class ResultStorage: Sendable {
     ) {
         self.rows = .many(rows.items)
         columns = rows.columns
-        self.mutatedIDs = mutatedIDs
+        idStorage = MutatedIDs(mutatedIDs)
         owner = .snapshot(reader.snapshot)
         names = reader.names
         self.commit = commit
@@ -94,7 +105,7 @@ package final class ResultStorage: Sendable {
     ) {
         rows = document.map { .one($0) } ?? .many([])
         columns = nil
-        mutatedIDs = []
+        idStorage = MutatedIDs([])
         owner = .snapshot(snapshot)
         names = snapshot.names
         commit = ResultCommit(snapshot.log.commit, commitCell)
@@ -109,7 +120,7 @@ package final class ResultStorage: Sendable {
     ) {
         rows = .many([])
         columns = nil
-        mutatedIDs = id.map { [$0] } ?? []
+        idStorage = id.map { .one($0) } ?? .many([])
         owner = .snapshot(snapshot)
         names = snapshot.names
         self.commit = commit
@@ -117,8 +128,19 @@ package final class ResultStorage: Sendable {
         self.pendingCollections = pendingCollections
     }
 
+    /// The ids of the documents that the statement changed.
+    package var mutatedIDs: [Value] {
+        switch idStorage {
+        case .one(let id): [id]
+        case .many(let ids): ids
+        }
+    }
+
     /// Whether the statement returned no rows and changed no documents.
-    package var isEmpty: Bool { count == 0 && mutatedIDs.isEmpty }
+    package var isEmpty: Bool {
+        guard count == 0, case .many(let ids) = idStorage else { return false }
+        return ids.isEmpty
+    }
 
     /// Returns notes that may explain the empty result of `statement`; none if it is not empty.
     ///

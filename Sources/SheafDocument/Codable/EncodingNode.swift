@@ -63,7 +63,8 @@ final class EncodingNode {
 
     /// The part of its own that a field has; nil if it has none.
     func node(named name: String) -> EncodingNode? {
-        for (index, part) in parts where fields[index].name == name {
+        // Names are equal if their bytes are, as in objects.
+        for (index, part) in parts where UTF8Order.compare(fields[index].name, name) == 0 {
             if case .node(let node) = part { return node }
         }
         return nil

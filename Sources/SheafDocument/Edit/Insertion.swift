@@ -84,6 +84,60 @@ package enum Insertion {
         }
     }
 
+    /// Maximum number of sites with which the length of a header fits in one byte.
+    private static let maximumFastSites = 12
+
+    /// Fast path of `deletion`: writes the tombstone from the header alone, with the same bytes.
+    ///
+    /// The base is the version vector of the document. Returns nil for a document that does not
+    /// exist or was deleted before, for one with more than `maximumFastSites`, and if the site of
+    /// the stamp has a later write.
+    package static func deletionFromHeader(
+        of bytes: UnsafeRawBufferPointer, at stamp: Stamp
+    ) throws(Malformed) -> [UInt8]? {
+        let document = try EncodedDocument(bytes)
+        let header = try document.header()
+        let count = header.siteCount
+        guard try document.deletion() == nil, try document.exists(), 1...maximumFastSites ~= count
+        else {
+            return nil
+        }
+        // The deletion advances the time of its site, or inserts the site in ascending order.
+        var siteIndex = 0
+        while siteIndex < count, header.site(siteIndex) < stamp.site { siteIndex += 1 }
+        let isKnown = siteIndex < count && header.site(siteIndex) == stamp.site
+        guard !isKnown || header.time(siteIndex) < stamp.time else { return nil }
+        let siteCount = isKnown ? count : count + 1
+        let length =
+            4 + siteCount * EncodedHeader.siteLength + 2 * EncodedHeader.stampLength
+        var last = Site.initial
+        for index in 0..<count {
+            guard header.site(index) > last else {
+                throw .invalid("sites that do not ascend", at: header.sitesAt)
+            }
+            last = header.site(index)
+        }
+        return [UInt8](unsafeUninitializedCapacity: length + 1) { buffer, initialized in
+            var target = LittleEndianWriter(UnsafeMutableRawBufferPointer(buffer))
+            target.append(HeaderBits.base | HeaderBits.deletion)
+            target.append(UInt8(length))
+            target.append(UInt8(siteCount))
+            for index in 0..<siteCount {
+                let isOwn = index == siteIndex
+                let source = index > siteIndex && !isKnown ? index - 1 : index
+                target.append((isOwn ? stamp.site : header.site(source)).rawValue)
+                target.append((isOwn ? stamp.time : header.time(source)).rawValue)
+            }
+            target.append(UInt8(1))
+            target.append(UInt16(siteIndex))
+            target.append((isKnown ? header.time(siteIndex) : .initial).rawValue)
+            target.append(UInt16(siteIndex))
+            target.append(stamp.time.rawValue)
+            target.append(Tag.noRoot.rawValue)
+            initialized = target.count
+        }
+    }
+
     /// Returns the edits that give a document the fields of an object; other fields are kept.
     package static func differences(
         between document: UnsafeRawBufferPointer, and object: Object, _ names: NameTable
@@ -131,6 +185,21 @@ package enum Insertion {
             }
             edits.append(.set(path: path, to: field.value))
         }
+    }
+}
+
+/// A writer of little-endian numbers into memory of the required length.
+private struct LittleEndianWriter {
+    private let memory: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(_ memory: UnsafeMutableRawBufferPointer) {
+        self.memory = memory
+    }
+
+    mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
+        memory.storeBytes(of: value.littleEndian, toByteOffset: count, as: Integer.self)
+        count += MemoryLayout<Integer>.size
     }
 }
 

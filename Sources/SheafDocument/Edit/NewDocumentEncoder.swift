@@ -26,6 +26,7 @@ package struct NewDocumentEncoder: ~Copyable {
     }
 
     private var writer: EntryWriter
+    private let instances = SequentialEncoding()
     /// Whether the last JSON object has a field `_id` beside the one that is its id.
     package private(set) var hasOtherID = false
 
@@ -45,6 +46,9 @@ package struct NewDocumentEncoder: ~Copyable {
 
     /// The length of the last document.
     package var length: Int { writer.count }
+
+    /// The last document.
+    var bytes: [UInt8] { Array(writer.bytes) }
 
     /// Appends the last document.
     package borrowing func append(to bytes: inout [UInt8]) {
@@ -75,14 +79,28 @@ package struct NewDocumentEncoder: ~Copyable {
         writer.writeFields(object, without: omitted, at: Self.placeholder, names)
     }
 
+    /// Encodes an instance without its field `_id`; returns nil if it needs `ValueEncoder`.
+    mutating func encode<T: Encodable>(
+        _ source: T, _ coding: ValueCoding, _ names: NameTable
+    ) -> FoundID? {
+        begin()
+        let instances = instances
+        return withUnsafeMutablePointer(to: &writer) {
+            instances.encode(source, into: $0, coding, names)
+        }
+    }
+
     /// Encodes a JSON object, and returns the value of the field `idName`, which is left out.
+    ///
+    /// `isValidUTF8` skips the validation of the text.
     package mutating func encode(
-        json text: UnsafeRawBufferPointer, idName: [UInt8], _ names: NameTable
+        json text: UnsafeRawBufferPointer, idName: [UInt8], _ names: NameTable,
+        isValidUTF8: Bool = false
     ) throws(JSONError) -> Value? {
         guard text.count <= JSONReader.maximumLength else {
             throw JSONError(.tooLong(limit: JSONReader.maximumLength), at: 0, in: text)
         }
-        if let offset = Self.firstInvalidOffset(text) {
+        if !isValidUTF8, let offset = Self.firstInvalidOffset(text) {
             throw JSONError(.invalidText, at: offset, in: text)
         }
         begin()

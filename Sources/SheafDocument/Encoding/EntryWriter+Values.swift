@@ -94,11 +94,13 @@ extension EntryWriter {
     }
 
     /// Begins a field; its name is written as a number if it has one.
+    @inline(__always)
     mutating func beginField(_ name: String, _ names: NameTable) {
         name.withRawUTF8 { beginField($0, names) }
     }
 
     /// Begins a field; its name is written as a number if it has one.
+    @inline(__always)
     mutating func beginField(_ spelling: UnsafeRawBufferPointer, _ names: NameTable) {
         // Names often occur in the order of their numbers.
         if let number = names.number(of: spelling, guess: nextNumber) {

@@ -16,11 +16,16 @@ enum TombstoneEntry {
     package static func key(ofDocument key: [UInt8]) -> [UInt8] {
         var entry: [UInt8] = []
         entry.reserveCapacity(key.count + mark.count)
-        entry.append(IndexChanges.firstByte)
-        entry.append(contentsOf: key[1..<StoreKey.documentPrefixLength])
-        entry.append(contentsOf: mark)
-        entry.append(contentsOf: key[StoreKey.documentPrefixLength...])
+        append(ofDocument: key, to: &entry)
         return entry
+    }
+
+    /// Appends the tombstone index entry for the document with this key.
+    static func append(ofDocument key: [UInt8], to entries: inout [UInt8]) {
+        entries.append(IndexChanges.firstByte)
+        entries.append(contentsOf: key[1..<StoreKey.documentPrefixLength])
+        entries.append(contentsOf: mark)
+        entries.append(contentsOf: key[StoreKey.documentPrefixLength...])
     }
 
     /// Whether an index key is that of a tombstone.

@@ -17,6 +17,8 @@ package struct DocumentChange: Sendable {
         case edit([Edit])
         /// Inserts a document. A field `_id` is ignored, because the id is the key.
         case insert(Object, onConflict: Conflict = .fail)
+        /// Inserts a document that is encoded already.
+        case insertUnstamped(UnstampedDocument, onConflict: Conflict)
         /// Inserts a document that loses to every other write, unless it or a tombstone exists.
         case insertInitial(Object)
         case delete

@@ -27,7 +27,7 @@ extension DocumentTransaction {
         _ object: Object, _ conflict: DocumentChange.Conflict, _ change: DocumentChange,
         at position: Int
     ) throws(EngineError) -> Bool {
-        guard let state = working[position].state else {
+        guard working[position].hasState else {
             let stamp = try nextStamp(for: position)
             let state = try onDocument { () throws(DocumentError) in
                 try encodingMemory.document(
@@ -47,11 +47,12 @@ extension DocumentTransaction {
         case .merge: return try edit(position, [merging])
         case .mergeDifferences:
             let edits = try onDocument { () throws(DocumentError) in
-                try state.span.withUnsafeBytes { bytes throws(DocumentError) in
+                try working[position].withState { bytes throws(DocumentError) in
                     try Insertion.differences(between: bytes, and: object, catalog.names)
                 }
             }
-            return try edits.isEmpty ? false : edit(position, edits)
+            guard let edits, !edits.isEmpty else { return false }
+            return try edit(position, edits)
         }
     }
 }

@@ -58,7 +58,7 @@ extension DocumentTransaction {
             // A document that earlier statements changed has an entry, even if it equals its
             // original.
             guard pending[document.key]?.commit == PendingDocuments.uncommitted else { continue }
-            _ = pending.record(document.current, at: document.key)
+            _ = pending.record(working[position].current, at: document.key)
         }
         changedLength = savepoint.changedLength
         // New collections are dropped with their documents, and unused stamps are returned.
@@ -92,6 +92,8 @@ extension DocumentTransaction {
 extension WorkingDocument {
     /// The current state of the document as a stored document.
     var current: StoredDocument? {
-        state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
+        mutating get {
+            state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
+        }
     }
 }

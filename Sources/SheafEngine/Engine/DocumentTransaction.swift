@@ -35,6 +35,10 @@ package struct DocumentTransaction: Sendable {
     var ownDerived: [DerivedSite]?
     /// Documents with lost writes, by outcome.
     package var lostWrites = LostWrites()
+    /// Maximum number of bytes reserved for a batch.
+    private static let maximumReserved = 1 << 20
+    /// The estimated length of an operation without its payload.
+    private static let estimatedOverhead = 64
     /// Number of the connection that the changes were received on; nil for local changes.
     package var connection: UInt64?
     /// Whether the transaction switched to another site.
@@ -141,8 +145,15 @@ package struct DocumentTransaction: Sendable {
             return try edit(position, edits)
         case .insert(let object, let conflict):
             return try insert(object, conflict, change, at: position)
+        case .insertUnstamped(let document, let conflict):
+            guard !working[position].hasState, !document.mayHaveTokens else {
+                return try insert(document.decoded(), conflict, change, at: position)
+            }
+            let stamp = try nextStamp(for: position)
+            try working[position].apply(document.state(at: stamp), catalog.names)
+            return true
         case .insertInitial(let object):
-            guard working[position].state == nil else { return false }
+            guard !working[position].hasState else { return false }
             let state = try onDocument { () throws(DocumentError) in
                 try Insertion.initial(object, catalog.names)
             }
@@ -153,9 +164,7 @@ package struct DocumentTransaction: Sendable {
         case .delete:
             guard try working[position].exists() else { return false }
             let stamp = try nextStamp(for: position)
-            return try onDocument { () throws(DocumentError) in
-                try working[position].delete(at: stamp)
-            }
+            return try working[position].delete(at: stamp)
         case .evict:
             return try working[position].evict(by: clock.site, at: clock.latest)
         case .purge:
@@ -181,7 +190,7 @@ package struct DocumentTransaction: Sendable {
     ) throws(EngineError) {
         switch change.action {
         case .join, .delete, .evict, .purge: return
-        case .edit, .insert, .insertInitial: break
+        case .edit, .insert, .insertUnstamped, .insertInitial: break
         }
         // Spelling out names makes a state less than 32 times as long, so short states pass.
         let least = min(maximumLength, largeDocumentLength) / 32
@@ -218,7 +227,7 @@ package struct DocumentTransaction: Sendable {
             case .edit, .delete, .evict, .purge:
                 try Self.checkID(change.id)
                 return nil
-            case .insert, .insertInitial, .join:
+            case .insert, .insertUnstamped, .insertInitial, .join:
                 try Self.checkID(change.id)
                 number = try catalog.add(collection: change.collection)
             }
@@ -267,6 +276,9 @@ package struct DocumentTransaction: Sendable {
         tracksVersions: Bool
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
+        // Large documents are written as deltas, so their length is no estimate.
+        batch.reserve(
+            min(changedLength + working.count * Self.estimatedOverhead, Self.maximumReserved))
         // After an opening, the clock continues from the time of the last record.
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in

@@ -18,6 +18,11 @@ package struct PendingDocuments: Sendable {
     private var entries: [DocumentKey: Entry] = [:]
     /// Documents that are new with their commit; later changes to them are in `entries`.
     private var fresh: [(documents: FreshDocuments, commit: CommitID)] = []
+    /// The documents of commits whose entries are still `uncommitted`.
+    ///
+    /// Usually the commit is durable before the next transaction begins, so `discard` drops them
+    /// without updating `entries`.
+    private var unassigned: [(documents: [WrittenDocument], commit: CommitID)] = []
     /// Numbers of the collections with pending documents; may include some without.
     package private(set) var collections: Set<UInt16> = []
     /// The collection of the last recorded document, if it is among `collections`.
@@ -26,6 +31,9 @@ package struct PendingDocuments: Sendable {
     private var sweepThreshold = Self.initialSweepThreshold
     private static let initialSweepThreshold = 1_024
     private(set) var lastCommit: CommitID = 0
+
+    /// A document in the form in which a commit wrote it.
+    typealias WrittenDocument = (key: DocumentKey, document: StoredDocument?)
 
     package init() {}
 
@@ -90,14 +98,22 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Records the documents of a commit.
-    mutating func record(
-        _ documents: [(key: DocumentKey, document: StoredDocument?)], of commit: CommitID
-    ) {
+    ///
+    /// `discard` updates their entries, and must be called before they are read.
+    mutating func record(_ documents: [WrittenDocument], of commit: CommitID) {
         lastCommit = commit
-        addCollections(of: documents.lazy.map(\.key))
-        for (key, document) in documents {
-            entries[key] = Entry(document: document, commit: commit)
+        unassigned.append((documents, commit))
+    }
+
+    /// Replaces the entries of pending commits by the documents as written, with their commits.
+    private mutating func assignCommits() {
+        for (documents, commit) in unassigned {
+            addCollections(of: documents.lazy.map(\.key))
+            for (key, document) in documents {
+                entries[key] = Entry(document: document, commit: commit)
+            }
         }
+        unassigned = []
     }
 
     private mutating func addCollections(of keys: some Sequence<DocumentKey>) {
@@ -125,15 +141,19 @@ package struct PendingDocuments: Sendable {
 
     /// Drops documents of commits up to `commit`, which the newest snapshot shows; may keep some.
     mutating func discard(through commit: CommitID) {
-        guard !isEmpty || !collections.isEmpty else { return }
+        guard !isEmpty || !collections.isEmpty || !unassigned.isEmpty else { return }
         fresh.removeAll { $0.commit <= commit }
         if commit >= lastCommit {
+            unassigned = []
             // A large capacity is released: the next transaction may be small.
             entries.removeAll(keepingCapacity: entries.count <= Self.initialSweepThreshold)
             collections.removeAll(keepingCapacity: true)
             lastCollection = nil
             sweepThreshold = Self.initialSweepThreshold
-        } else if entries.count > sweepThreshold {
+            return
+        }
+        assignCommits()
+        if entries.count > sweepThreshold {
             entries = entries.filter { $0.value.commit > commit }
             // The next sweep runs when the entries have doubled, not on every commit.
             sweepThreshold = max(Self.initialSweepThreshold, entries.count * 2)

@@ -1,15 +1,19 @@
 import SheafBytes
 package import SheafDocument
-package import SheafStorage
 
 /// A document in a transaction: its original, its current state, and the changes in between.
 package struct WorkingDocument: Sendable {
     package let key: DocumentKey
     package let original: StoredDocument?
-    /// The version vector of the original; nil if there was none.
-    private let base: VersionVector?
-    /// The current state; nil if there is neither a document nor a tombstone.
-    package private(set) var state: [UInt8]?
+    /// Whether the original is a document or a tombstone, and no remnant.
+    ///
+    /// Its version vector is the base of the changes.
+    let hasStoredState: Bool
+    /// The current state.
+    private var contents: Contents
+    /// Whether there is a document or a tombstone.
+    // Stored, because a computed property of an element of an array may copy the element.
+    package private(set) var hasState: Bool
     /// The changes: a delta, or a state if everything was changed; nil if there are none, or if
     /// they are `plainEdits`.
     private(set) var accumulatedChange: [UInt8]?
@@ -17,22 +21,29 @@ package struct WorkingDocument: Sendable {
     private var plainEdits: PlainEdits?
     private(set) var isEvicted = false
     /// The remnant that an eviction leaves: the time of the last write of this store.
-    private var remnant: [UInt8]?
+    private(set) var remnant: [UInt8]?
     /// The version vector of a remnant: the writes that this store made and evicted.
     private var evictedVector: VersionVector?
     /// Whether the state already has the base with which it is written.
-    private var hasBase = false
+    private(set) var hasBase = false
     /// Whether the changes are known to follow from the state and its base.
-    private var isDerivable = false
+    private(set) var isKnownDerivable = false
     /// Whether the changes may spell out names that have no number.
     private var maySpellNames = false
     /// The origin of the written tokens; nil if it need not be recorded.
     private(set) var tokens: TokenChange?
 
     /// Maximum length of documents that are always written completely, as one operation.
-    private static let smallLength = 1_024
+    static let smallLength = 1_024
     /// Maximum number of deltas on top of a state.
-    private static let maximumDeltas = 64
+    static let maximumDeltas = 64
+
+    private enum Contents: Sendable {
+        /// The state of the original, which is read in place.
+        case original
+        /// Another state; nil if there is neither a document nor a tombstone.
+        case changed([UInt8]?)
+    }
 
     /// Edits at one stamp.
     private struct PlainEdits: Sendable {
@@ -44,37 +55,76 @@ package struct WorkingDocument: Sendable {
     package static func open(
         _ key: DocumentKey, _ document: StoredDocument?
     ) throws(EngineError) -> WorkingDocument {
-        guard let document else { return WorkingDocument(key, nil, nil, isRemnant: false) }
-        let (vector, isRemnant): (VersionVector, Bool)
+        guard let document else { return WorkingDocument(key, nil, evicted: nil) }
+        let evicted: VersionVector?
         do throws(Malformed) {
-            (vector, isRemnant) = try document.read { bytes throws(Malformed) in
+            evicted = try document.read { bytes throws(Malformed) in
                 let document = try EncodedDocument(bytes)
-                return (try document.vector(), document.isRemnant)
+                return document.isRemnant ? try document.vector() : nil
             }
         } catch {
             throw .damaged(key: key.bytes, error)
         }
-        return WorkingDocument(key, document, vector, isRemnant: isRemnant)
+        return WorkingDocument(key, document, evicted: evicted)
     }
 
-    private init(
-        _ key: DocumentKey, _ document: StoredDocument?, _ vector: VersionVector?,
-        isRemnant: Bool
-    ) {
+    @inline(__always)
+    private init(_ key: DocumentKey, _ document: StoredDocument?, evicted: VersionVector?) {
         self.key = key
-        state = isRemnant ? nil : document?.bytes
-        base = isRemnant ? nil : vector
-        evictedVector = isRemnant ? vector : nil
+        hasStoredState = document != nil && evicted == nil
+        contents = hasStoredState ? .original : .changed(nil)
+        hasState = hasStoredState
+        evictedVector = evicted
         original = document
     }
 
-    /// Length of the document if it was changed, otherwise 0.
-    package var changedLength: Int { hasChange ? state?.count ?? 0 : 0 }
+    /// The current state; nil if there is neither a document nor a tombstone.
+    ///
+    /// Copies the bytes of an unchanged document; `withState` reads them in place.
+    package private(set) var state: [UInt8]? {
+        get {
+            switch contents {
+            case .original: original?.bytes
+            case .changed(let state): state
+            }
+        }
+        set {
+            contents = .changed(newValue)
+            hasState = newValue != nil
+        }
+    }
 
-    private var hasChange: Bool { accumulatedChange != nil || plainEdits != nil }
+    /// Calls `body` with the current state, which is valid only during the call; returns nil if
+    /// there is none.
+    package mutating func withState<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        switch contents {
+        case .original: try original?.read(body)
+        case .changed(let state): try state?.span.withUnsafeBytes(body)
+        }
+    }
+
+    /// Returns the version vector of the original; nil if there is none, or only a remnant.
+    mutating func base() throws(EngineError) -> VersionVector? {
+        guard hasStoredState, let original else { return nil }
+        return try onDocument(key.bytes) { () throws(Malformed) in
+            try original.read { bytes throws(Malformed) in try EncodedDocument(bytes).vector() }
+        }
+    }
+
+    /// Length of the document if it was changed, otherwise 0.
+    package var changedLength: Int {
+        mutating get {
+            guard hasChange, case .changed(let state?) = contents else { return 0 }
+            return state.count
+        }
+    }
+
+    var hasChange: Bool { accumulatedChange != nil || plainEdits != nil }
 
     /// Whether the changes spell out a name without a number; otherwise the state has no new name.
-    func spellsNames() throws(EngineError) -> Bool {
+    mutating func spellsNames() throws(EngineError) -> Bool {
         guard maySpellNames, let accumulatedChange else { return false }
         return try onDocument(key.bytes) { () throws(Malformed) in
             try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -87,7 +137,9 @@ package struct WorkingDocument: Sendable {
 
     /// The state; nil if it is large and was only partly changed.
     var smallState: [UInt8]? {
-        state.flatMap { $0.count <= 4 * Self.smallLength || accumulatedChange == $0 ? $0 : nil }
+        mutating get {
+            state.flatMap { $0.count <= 4 * Self.smallLength || accumulatedChange == $0 ? $0 : nil }
+        }
     }
 
     /// Updates the origin of the written tokens.
@@ -103,23 +155,21 @@ package struct WorkingDocument: Sendable {
     // calls an element of an array is copied, with all its references.
 
     package mutating func exists() throws(EngineError) -> Bool {
-        guard let state else { return false }
-        return try onDocument(key.bytes) { () throws(Malformed) in
-            try state.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).exists()
-            }
+        try onDocument(key.bytes) { () throws(Malformed) in
+            try withState { bytes throws(Malformed) in try EncodedDocument(bytes).exists() }
+                ?? false
         }
     }
 
     /// Returns the delta of some edits; nil if they change nothing.
-    package func delta(
+    package mutating func delta(
         _ edits: [Edit], at stamp: Stamp, _ names: NameTable, keepsCounters: Bool
     ) throws(DocumentError) -> ChangedBytes? {
-        guard let state else { return nil }
-        return try state.span.withUnsafeBytes { bytes throws(DocumentError) in
+        let delta = try withState { bytes throws(DocumentError) in
             try DocumentEditor.delta(
                 of: edits, in: bytes, at: stamp, names, keepsCounters: keepsCounters)
         }
+        return delta ?? nil
     }
 
     /// Makes the first change of a short document, if the edits replace or add plain values.
@@ -128,12 +178,13 @@ package struct WorkingDocument: Sendable {
     mutating func applyPlainly(
         _ edits: [Edit], at stamp: Stamp, _ names: NameTable, in memory: EncodingMemory
     ) throws(DocumentError) -> Bool {
-        guard let state, base != nil, !hasChange, !isEvicted, state.count <= Self.smallLength,
-            let next = try state.span.withUnsafeBytes({ bytes throws(DocumentError) in
-                try memory.state(after: edits, in: bytes, at: stamp, names)
-            }), next.count <= Self.smallLength
+        guard case .original = contents,
+            let next = try withState({ bytes throws(DocumentError) -> [UInt8]? in
+                guard bytes.count <= Self.smallLength else { return nil }
+                return try memory.state(after: edits, in: bytes, at: stamp, names)
+            }) ?? nil, next.count <= Self.smallLength
         else { return false }
-        (self.state, hasBase, isDerivable) = (next, true, true)
+        (self.state, hasBase, isKnownDerivable) = (next, true, true)
         plainEdits = PlainEdits(edits: edits, stamp: stamp)
         return true
     }
@@ -157,32 +208,46 @@ package struct WorkingDocument: Sendable {
         maySpellNames = maySpellNames || change.spellsNames
         guard let older = state else {
             (state, hasBase) = (change.bytes, false)
-            return try accumulate(change.bytes, isDerivable: false, names)
+            return try accumulate(change.bytes, isKnownDerivable: false, names)
         }
         // Most documents are changed once, and written with their original base.
-        state = try joined(older, change.bytes, names, base: isFirst ? base : nil)
-        hasBase = isFirst && base != nil
-        try accumulate(change.bytes, isDerivable: isFirst && change.isDerivable, names)
+        state = try joined(older, change.bytes, names, base: isFirst ? try base() : nil)
+        hasBase = isFirst && hasStoredState
+        try accumulate(change.bytes, isKnownDerivable: isFirst && change.isDerivable, names)
     }
 
     /// Deletes the document; returns false if it does not exist.
     ///
     /// The deletion covers everything in the document, so nothing needs to be joined.
-    package mutating func delete(at stamp: Stamp) throws(DocumentError) -> Bool {
-        guard let older = state else { return false }
-        let deletion = try older.span.withUnsafeBytes { bytes throws(DocumentError) in
-            try Insertion.deletion(of: bytes, at: stamp, base: base)
+    package mutating func delete(at stamp: Stamp) throws(EngineError) -> Bool {
+        var tombstone: [UInt8]?
+        if case .original = contents {
+            tombstone = try onDocument(key.bytes) { () throws(Malformed) in
+                try withState { bytes throws(Malformed) in
+                    try Insertion.deletionFromHeader(of: bytes, at: stamp)
+                } ?? nil
+            }
         }
-        guard let deletion else { return false }
+        if tombstone == nil {
+            let base = try base()
+            tombstone = try onDocument { () throws(DocumentError) in
+                try withState { bytes throws(DocumentError) in
+                    try Insertion.deletion(of: bytes, at: stamp, base: base)
+                } ?? nil
+            }
+        }
+        guard let deletion = tombstone else { return false }
         plainEdits = nil
-        (state, accumulatedChange, hasBase, isDerivable) = (deletion, deletion, base != nil, false)
+        (state, accumulatedChange, hasBase, isKnownDerivable) = (
+            deletion, deletion, hasStoredState, false
+        )
         return true
     }
 
     private mutating func accumulate(
-        _ change: [UInt8], isDerivable: Bool, _ names: NameTable
+        _ change: [UInt8], isKnownDerivable: Bool, _ names: NameTable
     ) throws(EngineError) {
-        self.isDerivable = isDerivable
+        self.isKnownDerivable = isKnownDerivable
         accumulatedChange =
             try accumulatedChange.map { (touched) throws(EngineError) in
                 try joined(touched, change, names)
@@ -216,7 +281,7 @@ package struct WorkingDocument: Sendable {
             }
         }
         (self.state, hasBase, maySpellNames) = (next, false, true)
-        try accumulate(change, isDerivable: false, names)
+        try accumulate(change, isKnownDerivable: false, names)
         return true
     }
 
@@ -238,7 +303,7 @@ package struct WorkingDocument: Sendable {
 
     /// Returns the time of a site's last write if it was evicted and has not returned.
     func evictedTime(of site: Site) -> HybridTime {
-        state == nil ? evictedVector?.time(of: site) ?? .initial : .initial
+        hasState ? .initial : evictedVector?.time(of: site) ?? .initial
     }
 
     /// Evicts the document or its tombstone; returns false if there is neither.
@@ -246,12 +311,12 @@ package struct WorkingDocument: Sendable {
     /// The last write of `site` is recorded. Otherwise, if an older state of the document returns,
     /// the site would count as having seen all that it wrote.
     package mutating func evict(by site: Site, at now: HybridTime) throws(EngineError) -> Bool {
-        guard let state else { return false }
         let written = try onDocument(key.bytes) { () throws(Malformed) in
-            try state.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).vector().time(of: site)
+            try withState { bytes throws(Malformed) in
+                try EncodedDocument(bytes).header().time(of: site)
             }
         }
+        guard let written else { return false }
         if written > .initial {
             let bytes = try onDocument(key.bytes) { () throws(Malformed) in
                 try Insertion.remnant(of: site, writtenUntil: written, evictedAt: now)
@@ -265,11 +330,11 @@ package struct WorkingDocument: Sendable {
 
     /// Removes the document, its tombstone or its remnant; returns false if there is none.
     package mutating func purge() -> Bool {
-        if state == nil, evictedVector != nil, remnant == nil {
+        if !hasState, evictedVector != nil, remnant == nil {
             isEvicted = true
             return true
         }
-        guard state != nil else { return false }
+        guard hasState else { return false }
         (state, hasBase) = (nil, false)
         (accumulatedChange, plainEdits) = (nil, nil)
         isEvicted = true
@@ -286,79 +351,5 @@ package struct WorkingDocument: Sendable {
                 }
             }
         }
-    }
-
-    /// Adds the operation to a batch; returns the document as the log has it afterwards.
-    package mutating func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument?
-    {
-        // A document on top of a remnant starts a new chain.
-        if original != nil, isEvicted || base == nil {
-            try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
-        }
-        guard let state, hasChange else {
-            guard isEvicted, let remnant else { return nil }
-            return try put(DocumentPayload.stateKind, remnant, into: &batch)
-        }
-        guard let original, let base, !isEvicted, let accumulatedChange else {
-            return try put(DocumentPayload.stateKind, state, into: &batch)
-        }
-        let (isPartial, isDerivable) = try onDocument(key.bytes) { () throws(Malformed) in
-            try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
-                let touched = try EncodedDocument(bytes)
-                let isDerivable =
-                    self.isDerivable ? true : try Changes.isDerivable(touched, since: base)
-                return (touched.isPartial, isDerivable)
-            }
-        }
-        if isPartial, state.count > Self.smallLength, original.deltaCount < Self.maximumDeltas,
-            original.deltaLength + accumulatedChange.count <= state.count / 2
-        {
-            let payload = DocumentPayload.encode(delta: accumulatedChange)
-            try onStorage { () throws(StorageError) in try batch.extend(key.bytes, payload) }
-            return StoredDocument(
-                state, stateLength: original.stateLength,
-                deltaLength: original.deltaLength + payload.count,
-                deltaCount: original.deltaCount + 1)
-        }
-        let based = try hasBase ? state : settingBase(state)
-        guard based.count <= EncodedDocument.maximumLength else {
-            throw .limit(
-                name: "maximumDocumentLength", value: based.count,
-                limit: EncodedDocument.maximumLength)
-        }
-        if !isPartial { return try put(DocumentPayload.completeKind, based, into: &batch) }
-        if isDerivable { return try put(DocumentPayload.stateKind, based, into: &batch) }
-        let payload = DocumentPayload.encode(state: based, delta: accumulatedChange)
-        try onStorage { () throws(StorageError) in try batch.put(key.bytes, payload) }
-        return StoredDocument(
-            based, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
-    }
-
-    /// Whether the document exceeds the maximum length once its base is added.
-    package func isTooLong() throws(EngineError) -> Bool {
-        // The base is no longer than the version vector, which the state already contains.
-        guard let state, state.count > EncodedDocument.maximumLength / 2, !hasBase else {
-            return false
-        }
-        return try settingBase(state).count > EncodedDocument.maximumLength
-    }
-
-    private func settingBase(_ state: [UInt8]) throws(EngineError) -> [UInt8] {
-        try onDocument(key.bytes) { () throws(Malformed) in
-            try state.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).settingBase(base)
-            }
-        }
-    }
-
-    /// Puts a payload of one kind that has only a state.
-    private func put(
-        _ kind: UInt8, _ state: [UInt8], into batch: inout WriteBatch
-    ) throws(EngineError) -> StoredDocument {
-        do throws(StorageError) { try batch.put(key.bytes, kind, state) } catch {
-            throw .storage(error)
-        }
-        return StoredDocument(
-            state, stateLength: state.count + 1, deltaLength: 0, deltaCount: 0)
     }
 }

@@ -73,7 +73,7 @@ struct DocumentIndexEntries {
         do throws(Malformed) {
             let document = try EncodedDocument(bytes)
             guard try document.exists() else {
-                if includesTombstones { keys.append(TombstoneEntry.key(ofDocument: key)) }
+                if includesTombstones { keys.append(tombstoneOf: key) }
                 return
             }
             try key.span.withUnsafeBytes { key throws(Malformed) in

@@ -20,6 +20,12 @@ struct IndexKeys {
         ends.append(bytes.count)
     }
 
+    /// Appends the tombstone entry of the document with this key.
+    mutating func append(tombstoneOf key: [UInt8]) {
+        TombstoneEntry.append(ofDocument: key, to: &bytes)
+        ends.append(bytes.count)
+    }
+
     private func range(_ index: Int) -> Range<Int> {
         (index == 0 ? 0 : ends[index - 1])..<ends[index]
     }

@@ -31,6 +31,12 @@ enum Operand: Sendable {
         self = .object(parts)
     }
 
+    /// Returns the argument if it is an encoded document without a stamp.
+    func unstampedDocument(_ arguments: ArgumentValues) -> UnstampedDocument? {
+        guard case .parameter(let name) = self else { return nil }
+        return arguments.unstampedDocument(name)
+    }
+
     /// Returns the value; nil if the argument is missing.
     func value(_ arguments: ArgumentValues) -> Value? {
         switch self {

@@ -7,6 +7,7 @@ package import SheafDocument
 package struct ArgumentValues: Sendable {
     private enum Contents: Sendable {
         case one(name: String, Value)
+        case unstamped(name: String, UnstampedDocument)
         case any(Object)
     }
 
@@ -20,6 +21,11 @@ package struct ArgumentValues: Sendable {
     /// Creates a single argument.
     package init(_ name: String, _ value: Value) {
         contents = .one(name: name, value)
+    }
+
+    /// Creates a single argument, which is an encoded document.
+    package init(_ name: String, _ document: UnstampedDocument) {
+        contents = .unstamped(name: name, document)
     }
 
     /// Creates an argument for each field.
@@ -39,7 +45,7 @@ package struct ArgumentValues: Sendable {
     /// Number of arguments.
     package var count: Int {
         switch contents {
-        case .one: 1
+        case .one, .unstamped: 1
         case .any(let fields): fields.count
         }
     }
@@ -50,6 +56,8 @@ package struct ArgumentValues: Sendable {
     package var fields: Object {
         switch contents {
         case .one(let name, let value): Object(sorting: [Object.Field(name, value)])
+        case .unstamped(let name, let document):
+            Object(sorting: [Object.Field(name, .object(document.decoded()))])
         case .any(let fields): fields
         }
     }
@@ -58,14 +66,30 @@ package struct ArgumentValues: Sendable {
     package subscript(name: String) -> Value? {
         switch contents {
         case .one(let own, let value): own.isSpelled(name) ? value : nil
+        case .unstamped(let own, let document):
+            own.isSpelled(name) ? .object(document.decoded()) : nil
         case .any(let fields): fields[name]
         }
+    }
+
+    /// Whether the only argument is an encoded document.
+    package var isUnstampedDocument: Bool {
+        if case .unstamped = contents { true } else { false }
+    }
+
+    /// Returns the encoded document with this name; nil for other arguments.
+    func unstampedDocument(_ name: String) -> UnstampedDocument? {
+        guard case .unstamped(let own, let document) = contents, own.isSpelled(name) else {
+            return nil
+        }
+        return document
     }
 
     /// Whether all values satisfy a condition.
     func allSatisfy(_ body: (Value) -> Bool) -> Bool {
         switch contents {
         case .one(_, let value): body(value)
+        case .unstamped(_, let document): body(.object(document.decoded()))
         case .any(let fields): fields.allSatisfy { body($0.value) }
         }
     }

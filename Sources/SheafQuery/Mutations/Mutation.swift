@@ -7,6 +7,8 @@ package struct Mutation: Sendable {
         case edit([Edit])
         /// An insertion that ignores a field `_id`, then edits for fields with declared types.
         case insert(Object, [Edit], onConflict: Insert.Conflict)
+        /// An insertion of a document that is encoded already.
+        case insertUnstamped(UnstampedDocument, onConflict: Insert.Conflict)
         case insertInitial(Object)
         case delete
         case evict

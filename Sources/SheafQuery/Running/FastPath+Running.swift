@@ -21,6 +21,40 @@ extension FastPath {
         }
     }
 
+    /// Returns the insertion of a single document that can be encoded without an `Object`; nil for
+    /// other statements.
+    package func singleInsertion(_ arguments: ArgumentValues) -> SingleInsertion? {
+        guard case .insertion(let insertion) = self,
+            insertion.hasJSONText || arguments.isUnstampedDocument
+        else { return nil }
+        return insertion.single(arguments)
+    }
+
+    /// The insertion of a single document: one that is encoded, or a JSON text.
+    package struct SingleInsertion {
+        package enum Document {
+            case unstamped(UnstampedDocument)
+            case json(String)
+        }
+
+        package let document: Document
+        private let insertion: Insertion
+
+        fileprivate init(_ document: Document, _ insertion: Insertion) {
+            (self.document, self.insertion) = (document, insertion)
+        }
+
+        /// Returns the insertion of `document`; nil if its id needs a plan.
+        package func mutation(_ document: UnstampedDocument, newID: () -> Value) -> Mutation? {
+            let id = document.id ?? newID()
+            guard id.isFoundAlone else { return nil }
+            return Mutation(
+                collection: insertion.insert.source.name.text, id: id,
+                action: .insertUnstamped(document, onConflict: insertion.insert.conflict),
+                range: insertion.documents[0].range)
+        }
+    }
+
     /// Returns the key of the only document of the statement, or nil if it must be searched for.
     func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
         guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
@@ -42,17 +76,34 @@ extension FastPath.Insertion {
     /// The number of inserted documents, if all arguments are valid.
     func documentCount(_ arguments: ArgumentValues) -> Int {
         documents.reduce(0) { count, document in
-            guard case .array(let elements)? = document.operand.value(arguments) else {
-                return count + 1
-            }
+            // A JSON text counts as one document, because it is not parsed here.
+            guard !document.isJSON, document.operand.unstampedDocument(arguments) == nil,
+                case .array(let elements)? = document.operand.value(arguments)
+            else { return count + 1 }
             return count + elements.count
+        }
+    }
+
+    /// Maximum length of a JSON text that is inserted at once.
+    private static let briefTextLength = 1 << 14
+
+    /// Whether the statement inserts few documents; JSON texts are judged by their length.
+    fileprivate func isBrief(_ arguments: ArgumentValues) -> Bool {
+        guard documentCount(arguments) <= 16 else { return false }
+        return documents.allSatisfy { document in
+            guard document.isJSON, case .string(let text)? = document.operand.value(arguments)
+            else { return true }
+            // A short array can have thousands of documents.
+            return text.utf8.count <= Self.briefTextLength
+                && text.utf8.first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "{")
         }
     }
 
     /// Returns the first documents, at most `count`.
     fileprivate func firstDocuments(_ count: Int, _ arguments: ArgumentValues) -> [Object] {
         var found: [Object] = []
-        for document in documents where found.count < count {
+        // Texts are parsed once, when they are inserted.
+        for document in documents where found.count < count && !document.isJSON {
             switch document.operand.value(arguments) {
             case .object(let object)?: found.append(object)
             case .array(let elements)?:
@@ -63,9 +114,22 @@ extension FastPath.Insertion {
         return found
     }
 
+    fileprivate func single(_ arguments: ArgumentValues) -> FastPath.SingleInsertion? {
+        guard documents.count == 1, insert.returning.isEmpty, !insert.isInitial else { return nil }
+        let document = documents[0]
+        if let encoded = document.operand.unstampedDocument(arguments) {
+            return document.isJSON ? nil : FastPath.SingleInsertion(.unstamped(encoded), self)
+        }
+        guard document.isJSON, case .string(let text)? = document.operand.value(arguments) else {
+            return nil
+        }
+        return FastPath.SingleInsertion(.json(text), self)
+    }
+
     /// Returns the insertion of one document; nil for several ones, and if the run needs more.
     fileprivate func mutation(_ arguments: ArgumentValues, _ newID: () -> Value) -> Mutation? {
         guard documents.count == 1, insert.returning.isEmpty, !insert.isInitial,
+            !documents[0].isJSON,
             case .object(let object)? = documents[0].operand.value(arguments)
         else { return nil }
         let id = object[Row.idName] ?? newID()
@@ -80,8 +144,9 @@ extension FastPath.Insertion {
     ) throws(StoreError) -> MutationPlan? {
         var objects: [(Object, SourceRange)] = []
         objects.reserveCapacity(documents.count)
-        for (operand, range) in documents {
-            switch operand.value(arguments) {
+        for document in documents {
+            let range = document.range
+            switch document.value(arguments) {
             case .object(let object)?: objects.append((object, range))
             case .array(let elements)?:
                 objects.reserveCapacity(objects.count + elements.count)
@@ -177,7 +242,7 @@ extension Statement {
     package func isBrief(_ arguments: ArgumentValues) -> Bool {
         switch fastPath {
         case .lookup: true
-        case .insertion(let insertion): insertion.documentCount(arguments) <= 16
+        case .insertion(let insertion): insertion.isBrief(arguments)
         case nil: false
         }
     }

@@ -52,15 +52,31 @@ package enum FastPath: Sendable {
 
     /// An insertion of documents that are literals or arguments.
     package final class Insertion: Sendable {
+        /// A document of the statement.
+        struct Document: Sendable {
+            let operand: Operand
+            /// Whether the operand is a JSON text, the argument of `deserialize_json`.
+            let isJSON: Bool
+            let range: SourceRange
+
+            /// Returns the document or documents; nil if an argument is missing or invalid.
+            func value(_ arguments: ArgumentValues) -> Value? {
+                let value = operand.value(arguments)
+                guard isJSON else { return value }
+                guard case .string(let text)? = value else { return nil }
+                return try? Value(json: text)
+            }
+        }
+
         let insert: Insert
-        let documents: [(operand: Operand, range: SourceRange)]
+        let documents: [Document]
+        /// Whether one of the documents is a JSON text.
+        let hasJSONText: Bool
         /// The text of the statement.
         let text: String
 
-        fileprivate init(
-            _ insert: Insert, _ documents: [(operand: Operand, range: SourceRange)],
-            in text: String
-        ) {
+        fileprivate init(_ insert: Insert, _ documents: [Document], in text: String) {
+            hasJSONText = documents.contains(where: \.isJSON)
             self.insert = insert
             self.documents = documents
             self.text = text
@@ -147,10 +163,13 @@ package enum FastPath: Sendable {
     private static func insertion(_ insert: Insert, in text: String) -> FastPath? {
         guard insert.source.isPlain, case .expressions(let expressions) = insert.documents
         else { return nil }
-        var documents: [(operand: Operand, range: SourceRange)] = []
+        var documents: [Insertion.Document] = []
         for expression in expressions {
-            guard let operand = Operand(expression) else { return nil }
-            documents.append((operand, expression.range))
+            let json = expression.jsonOperand
+            guard let operand = Operand(json ?? expression) else { return nil }
+            documents.append(
+                Insertion.Document(
+                    operand: operand, isJSON: json != nil, range: expression.range))
         }
         return .insertion(Insertion(insert, documents, in: text))
     }
@@ -182,6 +201,16 @@ extension AsOf {
         case .commit(let expression): Operand(expression).map { .commit($0) }
         case .time(let expression): Operand(expression).map { .time($0) }
         }
+    }
+}
+
+extension Expression {
+    /// The operand of `deserialize_json`; nil for other expressions.
+    fileprivate var jsonOperand: Expression? {
+        guard case .call(let call) = node, call.name == "deserialize_json", !call.isDistinct,
+            !call.isStar, call.arguments.count == 1
+        else { return nil }
+        return call.arguments[0]
     }
 }
 

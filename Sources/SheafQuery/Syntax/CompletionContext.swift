@@ -242,6 +242,11 @@ package enum NameSpelling {
     /// Returns the name in backticks.
     package static func quoted(_ name: String) -> String {
         var text = "`"
+        guard name.utf8.contains(UInt8(ascii: "`")) else {
+            text += name
+            text += "`"
+            return text
+        }
         // A backtick with a combining mark is another character, but the same scalar.
         for scalar in name.unicodeScalars {
             text.unicodeScalars.append(scalar)

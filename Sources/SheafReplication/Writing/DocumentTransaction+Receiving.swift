@@ -56,7 +56,7 @@ extension DocumentTransaction {
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
         at position: Int, _ seen: ReceivedTime, isHidden: Bool = false
     ) throws(EngineError) -> Reception {
-        let before = working[position].state == nil ? nil : try vector(at: position)
+        let before = !working[position].hasState ? nil : try vector(at: position)
         let isPartial = document.marks.contains(.isPartial)
         guard before != nil || !isPartial else { return .gap }
         if let rule, try isForbiddenDeletion(document, of: position, rule) {

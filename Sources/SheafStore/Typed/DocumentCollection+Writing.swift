@@ -5,7 +5,7 @@ public import SheafStatements
 
 /// Writes of documents as instances of a type.
 extension DocumentCollection where Document: Encodable {
-    /// The largest number of encoded documents in memory at a time.
+    /// Maximum number of encoded documents that an upsert keeps in memory.
     private static var chunkLength: Int { 1_000 }
 
     /// Inserts a document; throws if its id exists.
@@ -20,8 +20,8 @@ extension DocumentCollection where Document: Encodable {
 
     /// Inserts documents in one commit of at most 1 GiB; inserts none if one of them fails.
     ///
-    /// They are encoded in portions, so that a long sequence needs little memory besides the
-    /// commit itself.
+    /// They are encoded as they are inserted, so that a long sequence needs little memory besides
+    /// the commit itself.
     @discardableResult
     public nonisolated(nonsending) func insert(
         _ documents: some Sequence<Document>
@@ -62,9 +62,18 @@ extension DocumentCollection where Document: Encodable {
     private nonisolated(nonsending) func write(_ document: Document) async throws
         -> WrittenDocuments
     {
-        WrittenDocuments(
-            try await scope.execute(
-                insertion, QueryArguments(["documents": .object(try object(of: document))])))
+        WrittenDocuments(try await scope.execute(insertion, try arguments(inserting: document)))
+    }
+
+    /// Returns the arguments of `insertion`, with the document already encoded if possible.
+    private func arguments(inserting document: Document) throws -> QueryArguments {
+        if let document = encoded(document) { return QueryArguments("documents", document) }
+        return QueryArguments(["documents": .object(try object(of: document))])
+    }
+
+    /// Returns the encoded document; nil if it needs `ValueEncoder`.
+    private func encoded(_ document: Document) -> UnstampedDocument? {
+        scope.store.queries.document(encoding: document, coding)
     }
 
     private nonisolated(nonsending) func write(
@@ -72,12 +81,11 @@ extension DocumentCollection where Document: Encodable {
     ) async throws -> WrittenDocuments {
         var iterator = documents.makeIterator()
         return try await scope.transaction("insert into \(name)") { transaction in
-            try transaction.run(insertion) { () throws in
-                var chunk: [Value] = []
-                while chunk.count < Self.chunkLength, let document = iterator.next() {
-                    chunk.append(.object(try object(of: document)))
+            var portions = InsertionPortions<Document>()
+            return try transaction.run(insertion) { () throws in
+                try portions.next({ iterator.next() }, encode: encoded) {
+                    .object(try object(of: $0))
                 }
-                return chunk.isEmpty ? nil : QueryArguments(["documents": .array(chunk)])
             }
         }
     }
