@@ -12,6 +12,10 @@ enum Operation: String, CaseIterable {
     case prepare
     case insert
     case insertJSON = "insert-json"
+    /// Insertions of arrays of cars, one for each transaction.
+    case insertArray = "insert-array"
+    /// Insertions of instances of a type.
+    case insertTyped = "insert-typed"
     case update
     case delete
     case get
@@ -20,12 +24,39 @@ enum Operation: String, CaseIterable {
     case find
     /// The parsing and planning of a new statement.
     case plan
+
+    /// Whether the cars are inserted before the operation.
+    var needsCars: Bool {
+        switch self {
+        case .make, .insert, .insertJSON, .insertArray, .insertTyped: false
+        case .prepare, .update, .delete, .get, .typed, .find, .plan: true
+        }
+    }
 }
 
 /// The store of cars whose operations are counted.
 struct CountedCars {
     private struct Year: Decodable, Sendable {
         var year: Int
+    }
+
+    private struct Car: Codable, Sendable {
+        struct Owner: Codable, Sendable {
+            var name: String
+            var city: String
+        }
+
+        var _id: String
+        var make: String
+        var model: String
+        var year: Int
+        var color: String
+        var mileage: Int
+        var price: Double
+        var sold: Bool
+        var owner: Owner
+        var tags: [String]
+        var description: String
     }
 
     /// Number of operations in a transaction.
@@ -35,6 +66,7 @@ struct CountedCars {
     /// The cars, and their ids as arguments, made before the operations.
     private var cars: [Value] = []
     private var texts: [String] = []
+    private var instances: [Car] = []
     private var ids: [String] = []
 
     init(_ store: Store) {
@@ -61,6 +93,7 @@ struct CountedCars {
             car["_id"] = .string(id)
             cars.append(.object(car))
             texts.append(Value.object(car).json)
+            instances.append(try ValueDecoder().decode(Car.self, from: .object(car)))
             ids.append(id)
         }
     }
@@ -74,11 +107,24 @@ struct CountedCars {
         case .typed: try await getTyped(count)
         case .find: try await find(count)
         case .plan: try plan(count)
-        case .insert, .insertJSON, .update, .delete:
+        case .insert, .insertJSON, .insertArray, .insertTyped, .update, .delete:
             for start in stride(from: 0, to: count, by: Self.batch) {
                 let batch = start..<min(start + Self.batch, count)
                 try await store.transaction { [self] transaction in
-                    for car in batch { try await execute(operation, car, in: transaction) }
+                    if operation == .insertArray {
+                        try await transaction.execute(
+                            "INSERT INTO cars DOCUMENTS (:cars)",
+                            QueryArguments(["cars": .array(Array(cars[batch]))]))
+                        return .commit
+                    }
+                    let typed = transaction.collection("cars", of: Car.self)
+                    for car in batch {
+                        if operation == .insertTyped {
+                            try await typed.insert(instances[car])
+                        } else {
+                            try await execute(operation, car, in: transaction)
+                        }
+                    }
                     return .commit
                 }
             }
@@ -105,7 +151,7 @@ struct CountedCars {
         case .delete:
             try await transaction.execute(
                 "DELETE FROM cars WHERE _id = :id", QueryArguments(["id": .string(ids[car])]))
-        case .make, .prepare, .get, .typed, .find, .plan: return
+        case .make, .prepare, .insertArray, .insertTyped, .get, .typed, .find, .plan: return
         }
     }
 

@@ -37,12 +37,10 @@ enum CountedOperations {
 
     private static func run(_ operation: Operation, _ count: Int, in directory: String) async throws
     {
-        let store = try await Store.open(
-            at: directory, options: StoreOptions(durability: .relaxed(milliseconds: 100)))
+        let store = try await Store.open(at: directory)
         try await store.execute("CREATE INDEX IF NOT EXISTS mileage ON cars (mileage)")
         var cars = CountedCars(store)
-        let isInserting = operation == .insert || operation == .insertJSON || operation == .make
-        try await cars.prepare(isInserting ? 0 : count)
+        try await cars.prepare(operation.needsCars ? count : 0)
         try await cars.run(operation, count)
         try await store.close()
     }
