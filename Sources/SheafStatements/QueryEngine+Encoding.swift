@@ -4,12 +4,23 @@ import SheafQuery
 
 /// Encoding of documents whose stamp is not known yet.
 extension QueryEngine {
-    /// Returns the document of an instance; nil if it needs `ValueEncoder`, or if the store is
-    /// read-only.
+    /// Whether encoded documents are inserted as they are: in strict mode, and with default
+    /// directives, each insertion needs a plan.
+    package var insertsEncodedDocuments: Bool {
+        let parameters = parameters
+        return parameters.hasNoDefaultDirectives && !parameters.values.isStrict
+    }
+
+    /// Returns the document of an instance; nil if it needs `ValueEncoder`, if its id needs a plan,
+    /// or if the store is read-only.
     package func document<T: Encodable>(
         encoding source: T, _ coding: ValueCoding
     ) -> UnstampedDocument? {
-        document { encoder, names in encoder.document(encoding: source, coding, names) }
+        let document = document { encoder, names in
+            encoder.document(encoding: source, coding, names)
+        }
+        guard document?.id?.isFoundAlone ?? true else { return nil }
+        return document
     }
 
     /// Returns the document of an insertion, after encoding a JSON text; nil if the text cannot be

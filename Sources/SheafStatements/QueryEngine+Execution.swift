@@ -69,7 +69,8 @@ extension QueryEngine {
                 outcome.reader.releasePending()
                 while let arguments = try next() {
                     if let id = try insertUnstamped(
-                        by: statement, arguments, parameters, in: &transaction)
+                        by: statement, arguments, parameters, after: outcome.mutatedIDs,
+                        in: &transaction)
                     {
                         outcome.mutatedIDs.append(id)
                         outcome.largeDocuments += transaction.largeDocuments

@@ -73,9 +73,10 @@ extension QueryEngine {
     /// Inserts the document of a run that is already encoded, and returns its id.
     ///
     /// Returns nil if the regular run must follow: for other runs, and if nothing was changed.
+    /// `ids` are those that earlier runs of the statement have inserted.
     func insertUnstamped(
         by statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
-        in transaction: inout DocumentTransaction
+        after ids: [Value], in transaction: inout DocumentTransaction
     ) throws(StoreError) -> Value? {
         guard arguments.isUnstampedDocument,
             let mutation = mutation(of: statement, arguments, parameters)
@@ -85,7 +86,9 @@ extension QueryEngine {
         do throws(StoreError) {
             return try write(mutation, in: &transaction, parameters) ? mutation.id : nil
         } catch {
-            throw error.located(at: mutation.range, in: statement.text)
+            let isRepeated = error.reason == .conflict && ids.contains(mutation.id)
+            let reported = isRepeated ? StoreError.repeatedID(mutation.id) : error
+            throw reported.located(at: mutation.range, in: statement.text)
         }
     }
 

@@ -7,7 +7,7 @@ package final class SharedParameters: Sendable {
     package let values: SystemParameters
     package let collections: SystemCollections
     /// Whether there are no default directives.
-    private let hasNoDefaultDirectives: Bool
+    let hasNoDefaultDirectives: Bool
 
     package convenience init(
         _ values: SystemParameters, _ requests: RequestLog, _ registered: RegisteredCollections,

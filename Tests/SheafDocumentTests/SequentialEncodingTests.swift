@@ -129,10 +129,7 @@ import Testing
 
     private typealias Key = ClosureEncodable.Key
 
-    @Test func `reading the coding path or using a superclass encoder falls back to ValueEncoder`()
-    {
-        #expect(
-            needsValueEncoding(ClosureEncodable { try $0.encode($0.codingPath.count, forKey: .a) }))
+    @Test func `using a superclass encoder falls back to ValueEncoder`() {
         #expect(needsValueEncoding(ClosureEncodable { try "x".encode(to: $0.superEncoder()) }))
         #expect(
             needsValueEncoding(ClosureEncodable { try "x".encode(to: $0.superEncoder(forKey: .a)) })
@@ -229,6 +226,50 @@ import Testing
         func encode(to encoder: any Encoder) {}
     }
 
+    /// An instance that encodes the coding path of each of its encoders.
+    private struct Paths: Encodable {
+        var depth: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: TextKey.self)
+            func text(_ path: [any CodingKey]) -> String {
+                path.map { "\($0.stringValue),\($0.intValue ?? -1)" }.joined(separator: "/")
+            }
+            try container.encode(text(encoder.codingPath), forKey: TextKey("encoder"))
+            try container.encode(text(container.codingPath), forKey: TextKey("object"))
+            var array = container.nestedUnkeyedContainer(forKey: TextKey("array"))
+            try array.encode(text(array.codingPath))
+            var inner = array.nestedContainer(keyedBy: TextKey.self)
+            try inner.encode(text(inner.codingPath), forKey: TextKey("inner"))
+            guard depth > 0 else { return }
+            try array.encode(Paths(depth: depth - 1))
+            try container.encode([Paths(depth: depth - 1)], forKey: TextKey("elements"))
+            try container.encode(Paths(depth: depth - 1), forKey: TextKey("part"))
+        }
+    }
+
+    @Test func `coding paths are those of ValueEncoder`() throws {
+        try check(Paths(depth: 2))
+    }
+
+    @Test func `a loop up to the count of an array ends after a fallback`() {
+        let isLeft = needsValueEncoding(
+            ClosureEncodable {
+                var ended = $0.nestedUnkeyedContainer(forKey: .a)
+                try $0.encode(1, forKey: .b)
+                while ended.count < 5 { try ended.encode(0.5) }
+                var array = $0.nestedUnkeyedContainer(forKey: .a)
+                while array.count < 5 { try array.encode(Empty()) }
+            })
+        #expect(isLeft)
+    }
+
+    @Test func `types with a value of their own are no documents`() {
+        #expect(needsValueEncoding(URL(filePath: "/a")))
+        #expect(needsValueEncoding(Decimal(1)))
+        #expect(needsValueEncoding(Date(timeIntervalSince1970: 0)))
+    }
+
     private struct Failing: Encodable {
         func encode(to encoder: any Encoder) throws { throw CancellationError() }
     }
@@ -251,7 +292,7 @@ import Testing
                 try $0.encode(2, forKey: .b)
                 try Keeper.kept?.encode(3, forKey: .a)
             }, ValueCoding(), names)
-        #expect(second == nil)
+        #expect(second?.decoded() == ["b": 2])
         let third = encoder.document(encoding: ["b": 4], ValueCoding(), names)
         #expect(third?.decoded() == ["b": 4])
     }
@@ -285,94 +326,4 @@ import Testing
             #expect(isNone, "\(text)")
         }
     }
-}
-
-/// An instance that encodes an object in one of several ways, which its style determines.
-private struct RandomShape: Encodable {
-    private let value: Value
-    private let style: UInt64
-
-    init(_ object: Object, style: UInt64) {
-        self.init(.object(object), style)
-    }
-
-    private init(_ value: Value, _ style: UInt64) {
-        self.value = value
-        self.style = style
-    }
-
-    private func part(_ value: Value, _ index: Int) -> RandomShape {
-        RandomShape(value, style >> 3 ^ UInt64(index) &* 0x9E37_79B9)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        switch value {
-        case .object(let object):
-            var container = encoder.container(keyedBy: TextKey.self)
-            for (index, field) in object.enumerated() {
-                try encode(field.value, as: TextKey(field.name), index, into: &container)
-            }
-        case .array(let elements):
-            var container = encoder.unkeyedContainer()
-            for (index, element) in elements.enumerated() {
-                if style & 1 == 0, case .object(let object) = element {
-                    var inner = container.nestedContainer(keyedBy: TextKey.self)
-                    for (index, field) in object.enumerated() {
-                        try encode(field.value, as: TextKey(field.name), index, into: &inner)
-                    }
-                } else {
-                    try container.encode(part(element, index))
-                }
-            }
-        case .null, .bool, .integer, .float, .string, .bytes:
-            var container = encoder.singleValueContainer()
-            try encode(into: &container)
-        }
-    }
-
-    private func encode(into container: inout any SingleValueEncodingContainer) throws {
-        switch value {
-        case .null: try container.encodeNil()
-        case .bool(let bool): try container.encode(bool)
-        case .integer(let integer): try container.encode(integer)
-        case .float(let float): try container.encode(float)
-        case .string(let text): try container.encode(text)
-        default: try container.encode(value)
-        }
-    }
-
-    private func encode(
-        _ value: Value, as key: TextKey, _ index: Int,
-        into container: inout KeyedEncodingContainer<TextKey>
-    ) throws {
-        switch (value, style >> UInt64(index % 8) & 3) {
-        case (.string(let text), 0): try container.encode(text, forKey: key)
-        case (.integer(let integer), 0): try container.encode(integer, forKey: key)
-        case (.integer(let integer), 1): try container.encode(Int(integer), forKey: key)
-        case (.float(let float), 0): try container.encode(float, forKey: key)
-        case (.bool(let bool), 0): try container.encodeIfPresent(bool, forKey: key)
-        case (.null, 0): try container.encodeNil(forKey: key)
-        case (.array(let elements), 0):
-            var inner = container.nestedUnkeyedContainer(forKey: key)
-            for (index, element) in elements.enumerated() {
-                try inner.encode(part(element, index))
-            }
-        case (.object(let object), 0):
-            var inner = container.nestedContainer(keyedBy: TextKey.self, forKey: key)
-            for (index, field) in object.enumerated() {
-                try encode(field.value, as: TextKey(field.name), index, into: &inner)
-            }
-        case (_, 1): try container.encode(value, forKey: key)
-        default: try container.encode(part(value, index), forKey: key)
-        }
-    }
-}
-
-private struct TextKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(_ text: String) { stringValue = text }
-    init?(stringValue: String) { self.init(stringValue) }
-    init?(intValue: Int) { nil }
 }

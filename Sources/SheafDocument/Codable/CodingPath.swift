@@ -27,7 +27,8 @@ final class CodingPath: Sendable {
 
 /// A type-erased coding key.
 struct PathKey: CodingKey {
-    private let name: String?
+    /// The name of a field; nil for an element of an array.
+    let name: String?
     let intValue: Int?
 
     /// Elements have no name; the text is rarely needed.

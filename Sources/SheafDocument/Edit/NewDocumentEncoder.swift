@@ -26,7 +26,7 @@ package struct NewDocumentEncoder: ~Copyable {
     }
 
     private var writer: EntryWriter
-    private let instances = SequentialEncoding()
+    private var instances = SequentialEncoding()
     /// Whether the last JSON object has a field `_id` beside the one that is its id.
     package private(set) var hasOtherID = false
 
@@ -84,10 +84,16 @@ package struct NewDocumentEncoder: ~Copyable {
         _ source: T, _ coding: ValueCoding, _ names: NameTable
     ) -> FoundID? {
         begin()
-        let instances = instances
-        return withUnsafeMutablePointer(to: &writer) {
-            instances.encode(source, into: $0, coding, names)
+        let found: FoundID?
+        do {
+            let current = instances
+            found = withUnsafeMutablePointer(to: &writer) {
+                current.encode(source, into: $0, coding, names)
+            }
         }
+        // An instance has kept its encoder, and may use it on any thread.
+        if !isKnownUniquelyReferenced(&instances) { instances = SequentialEncoding() }
+        return found
     }
 
     /// Encodes a JSON object, and returns the value of the field `idName`, which is left out.

@@ -13,7 +13,7 @@ struct SequentialEncoder: Encoder, SingleValueEncodingContainer {
         self.member = member
     }
 
-    var codingPath: [any CodingKey] { encoding.untrackedCodingPath() }
+    var codingPath: [any CodingKey] { encoding.codingPath(of: parent, member) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -51,21 +51,17 @@ struct SequentialEncoder: Encoder, SingleValueEncodingContainer {
 }
 
 extension SequentialEncoding {
-    /// Falls back and returns an empty path, because paths are not tracked.
-    func untrackedCodingPath() -> [any CodingKey] {
-        fallBack()
-        return []
-    }
-
     func integer(_ source: some FixedWidthInteger) throws(NeedsValueEncoding) -> Int64 {
         guard let integer = Int64(exactly: source) else { throw fallingBack() }
         return integer
     }
 
     /// Falls back and returns an encoder whose content is discarded.
-    func discardedSuperEncoder() -> any Encoder {
+    func discardedSuperEncoder(_ key: PathKey, in container: ContainerReference) -> any Encoder {
+        var path: CodingPath?
+        for key in codingPath(of: container) { path = CodingPath(path, PathKey(key)) }
         fallBack()
-        return Encoding(EncodingNode(), nil)
+        return Encoding(EncodingNode(), CodingPath(path, key))
     }
 }
 
@@ -79,7 +75,7 @@ private struct SequentialKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerPr
         self.object = object
     }
 
-    var codingPath: [any CodingKey] { encoding.untrackedCodingPath() }
+    var codingPath: [any CodingKey] { encoding.codingPath(of: object) }
 
     func encodeNil(forKey key: Key) {
         encoding.put(key.stringValue, in: object, .null) { $0.write(.null) }
@@ -106,7 +102,7 @@ private struct SequentialKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerPr
     }
 
     func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
-        try encoding.put(key.stringValue, in: object, encoding: source)
+        try encoding.put(PathKey(key), in: object, encoding: source)
     }
 
     func nestedContainer<Nested: CodingKey>(
@@ -114,61 +110,78 @@ private struct SequentialKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerPr
     ) -> KeyedEncodingContainer<Nested> {
         KeyedEncodingContainer(
             SequentialKeyedEncoding<Nested>(
-                encoding, encoding.nested(isObject: true, key.stringValue, in: object)))
+                encoding, encoding.nested(isObject: true, PathKey(key), in: object)))
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
         SequentialUnkeyedEncoding(
-            encoding, encoding.nested(isObject: false, key.stringValue, in: object))
+            encoding, encoding.nested(isObject: false, PathKey(key), in: object))
     }
 
-    func superEncoder() -> any Encoder { encoding.discardedSuperEncoder() }
-    func superEncoder(forKey key: Key) -> any Encoder { encoding.discardedSuperEncoder() }
+    func superEncoder() -> any Encoder {
+        encoding.discardedSuperEncoder(.superclass, in: object)
+    }
+    func superEncoder(forKey key: Key) -> any Encoder {
+        encoding.discardedSuperEncoder(PathKey(key), in: object)
+    }
 }
 
 /// An encoder of the elements of an array.
 private struct SequentialUnkeyedEncoding: UnkeyedEncodingContainer {
     private let encoding: SequentialEncoding
     private let array: SequentialEncoding.ContainerReference
+    // Counted here, so that a loop up to a count ends after a fallback, too.
+    private(set) var count = 0
 
     init(_ encoding: SequentialEncoding, _ array: SequentialEncoding.ContainerReference) {
         self.encoding = encoding
         self.array = array
     }
 
-    var codingPath: [any CodingKey] { encoding.untrackedCodingPath() }
-    var count: Int { encoding.count(of: array) }
+    var codingPath: [any CodingKey] { encoding.codingPath(of: array) }
 
-    func encodeNil() { encoding.put("", in: array, .null) { $0.write(.null) } }
-    func encode(_ source: Bool) {
-        encoding.put("", in: array, .bool(source)) { $0.write(source ? .yes : .no) }
+    mutating func encodeNil() { put(.null) { $0.write(.null) } }
+    mutating func encode(_ source: Bool) { put(.bool(source)) { $0.write(source ? .yes : .no) } }
+    mutating func encode(_ source: String) { put(.string(source)) { $0.write(text: source) } }
+    mutating func encode(_ source: Double) {
+        put(.float(source)) { $0.write(source, marked: nil) }
     }
-    func encode(_ source: String) {
-        encoding.put("", in: array, .string(source)) { $0.write(text: source) }
-    }
-    func encode(_ source: Double) {
-        encoding.put("", in: array, .float(source)) { $0.write(source, marked: nil) }
-    }
-    func encode(_ source: Int) {
-        encoding.put("", in: array, .integer(Int64(source))) {
-            $0.write(Int64(source), marked: nil)
-        }
+    mutating func encode(_ source: Int) {
+        put(.integer(Int64(source))) { $0.write(Int64(source), marked: nil) }
     }
 
-    func encode<T: Encodable>(_ source: T) throws {
-        try encoding.put("", in: array, encoding: source)
+    private mutating func put(
+        _ value: @autoclosure () -> Value, _ write: (inout EntryWriter) -> Void
+    ) {
+        count += 1
+        encoding.put("", in: array, value(), write)
     }
 
-    func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    mutating func encode<T: Encodable>(_ source: T) throws {
+        try encoding.put(nextKey(), in: array, encoding: source)
+    }
+
+    mutating func nestedContainer<Key: CodingKey>(
+        keyedBy type: Key.Type
+    ) -> KeyedEncodingContainer<Key> {
         KeyedEncodingContainer(
-            SequentialKeyedEncoding<Key>(encoding, encoding.nested(isObject: true, "", in: array)))
+            SequentialKeyedEncoding<Key>(
+                encoding, encoding.nested(isObject: true, nextKey(), in: array)))
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        SequentialUnkeyedEncoding(encoding, encoding.nested(isObject: false, "", in: array))
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        SequentialUnkeyedEncoding(
+            encoding, encoding.nested(isObject: false, nextKey(), in: array))
     }
 
-    func superEncoder() -> any Encoder { encoding.discardedSuperEncoder() }
+    mutating func superEncoder() -> any Encoder {
+        encoding.discardedSuperEncoder(nextKey(), in: array)
+    }
+
+    private mutating func nextKey() -> PathKey {
+        defer { count += 1 }
+        return PathKey(index: count)
+    }
 }
 
 extension EntryWriter {

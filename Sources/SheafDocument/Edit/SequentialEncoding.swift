@@ -1,9 +1,9 @@
 /// Encoding of an instance as the fields of a document, without a `Value` in between.
 ///
 /// Fields are written in the order in which the type encodes them, so each container must be
-/// complete before the next one begins. An instance that returns to an ended container, reads its
-/// coding path or uses a superclass encoder needs `ValueEncoder`: its bytes are discarded. So are
-/// those of an instance that cannot be encoded; `ValueEncoder` reports the error.
+/// complete before the next one begins. An instance that returns to an ended container, or uses a
+/// superclass encoder, needs `ValueEncoder`: its bytes are discarded. So are those of an instance
+/// that cannot be encoded; `ValueEncoder` reports the error.
 ///
 /// A *member* is a field of an object, or an element of an array.
 final class SequentialEncoding {
@@ -24,11 +24,13 @@ final class SequentialEncoding {
         /// Whether the container is part of a register, in which objects are not maps.
         let isRegister: Bool
         let serial: Int32
-        /// The member that the container fills.
+        /// The member that the container fills, and its key; nil for the document itself.
         let member: Int32
+        let key: PathKey?
         /// The field or element that was begun and has no value yet; zero if there is none.
         var openMember: Int32 = 0
-        var count = 0
+        /// The name of that field, or the index of that element.
+        var openKey = PathKey(index: 0)
     }
 
     /// Maximum nesting of types: wrapper types and optionals add no arrays or objects.
@@ -56,13 +58,19 @@ final class SequentialEncoding {
         _ source: T, into writer: UnsafeMutablePointer<EntryWriter>, _ coding: ValueCoding,
         _ names: NameTable
     ) -> FoundID? {
+        let type = ObjectIdentifier(T.self)
+        // An object encodes its fields, any other value is refused as it does.
+        if T.self != Value.self, !compositeTypes.contains(type) {
+            guard Encoding.leaf(of: source) == nil else { return nil }
+            addComposite(type)
+        }
         (self.writer, self.coding, self.names) = (writer, coding, names)
         (typeDepth, id, needsValueEncoding) = (0, nil, false)
         let rootSerial = nextSerial()
         levels.append(
             OpenContainer(
                 writerLevel: writer.pointee.beginObject(), isObject: true, isRegister: false,
-                serial: rootSerial, member: rootSerial))
+                serial: rootSerial, member: rootSerial, key: nil))
         // An instance may keep its encoder, so no container is open after the call.
         defer {
             (self.writer, self.names, id) = (nil, NameTable(), nil)
@@ -106,26 +114,32 @@ final class SequentialEncoding {
         levels.append(
             OpenContainer(
                 writerLevel: writer.pointee.beginObject(), isObject: isObject,
-                isRegister: isRegister, serial: serial, member: member))
+                isRegister: isRegister, serial: serial, member: member,
+                key: levels[index - 1].openKey))
         return ContainerReference(index: Int32(index), serial: serial)
     }
 
     /// Begins a container as a member of another one.
     func nested(
-        isObject: Bool, _ name: String, in container: ContainerReference
+        isObject: Bool, _ key: PathKey, in container: ContainerReference
     ) -> ContainerReference {
-        guard begin(name, in: container), container.index > 0 || name != DocumentDecoder.idName
-        else {
+        guard begin(key.name ?? "", in: container), !isID(key, in: container) else {
             fallBack()
             return container
         }
-        return self.container(isObject: isObject, at: numberMember(in: container), in: container)
+        let member = numberMember(key, in: container)
+        return self.container(isObject: isObject, at: member, in: container)
+    }
+
+    private func isID(_ key: PathKey, in container: ContainerReference) -> Bool {
+        container.index == 0 && key.name == DocumentDecoder.idName
     }
 
     /// Assigns a serial number to the member begun last, and returns it.
-    private func numberMember(in container: ContainerReference) -> Int32 {
+    private func numberMember(_ key: PathKey, in container: ContainerReference) -> Int32 {
         let serial = nextSerial()
         levels[Int(container.index)].openMember = serial
+        levels[Int(container.index)].openKey = key
         return serial
     }
 
@@ -135,13 +149,25 @@ final class SequentialEncoding {
         return lastSerial
     }
 
-    /// Returns the number of elements of an array.
-    func count(of array: ContainerReference) -> Int {
-        guard isOpen(array) else {
+    /// Returns the keys of a container, and of its open member if it is given.
+    func codingPath(of container: ContainerReference, _ member: Int32? = nil) -> [any CodingKey] {
+        let index = Int(container.index)
+        guard index >= 0 else { return [] }
+        var keys: [any CodingKey] = levels.prefix(index + 1).compactMap(\.key)
+        guard isOpen(container) else {
             fallBack()
-            return 0
+            return keys
         }
-        return levels[Int(array.index)].count
+        if let member {
+            if levels[index].openMember == member {
+                keys.append(levels[index].openKey)
+            } else if index + 1 < levels.count, levels[index + 1].member == member,
+                let key = levels[index + 1].key
+            {
+                keys.append(key)
+            }
+        }
+        return keys
     }
 
     /// Whether a container has not ended, and the encoding has not fallen back.
@@ -198,8 +224,6 @@ final class SequentialEncoding {
         }
         if levels[index].isObject {
             writer?.pointee.beginField(name, names)
-        } else {
-            levels[index].count += 1
         }
         return true
     }
@@ -231,16 +255,18 @@ final class SequentialEncoding {
     }
 
     /// Writes an instance as a field or an element.
-    func put<T: Encodable>(_ name: String, in container: ContainerReference, encoding source: T)
+    func put<T: Encodable>(_ key: PathKey, in container: ContainerReference, encoding source: T)
         throws
     {
-        if try putLeaf(name, in: container, source) { return }
-        guard begin(name, in: container), container.index > 0 || name != DocumentDecoder.idName,
-            typeDepth < Self.maximumTypeDepth
-        else { throw fallingBack() }
-        let member = numberMember(in: container)
+        if try putLeaf(key.name ?? "", in: container, source) { return }
+        // After a fallback, nothing fails that `ValueEncoder` could encode.
+        guard begin(key.name ?? "", in: container), !isID(key, in: container) else {
+            return fallBack()
+        }
+        guard typeDepth < Self.maximumTypeDepth else { throw fallingBack() }
+        let member = numberMember(key, in: container)
         try encodeParts(of: source, as: member, in: container)
-        guard isOpen(container) else { throw fallingBack() }
+        guard isOpen(container) else { return fallBack() }
         if levels[Int(container.index)].openMember == member {
             // An instance without content is an empty object.
             _ = self.container(isObject: true, at: member, in: container)
@@ -258,10 +284,14 @@ final class SequentialEncoding {
         case .value(let value)?: put(name, in: container, value)
         case .scalar(let scalar)?: put(name, in: container, try value(of: scalar))
         case nil:
-            if compositeTypes.count < Self.maximumCompositeTypes { compositeTypes.append(type) }
+            addComposite(type)
             return false
         }
         return true
+    }
+
+    private func addComposite(_ type: ObjectIdentifier) {
+        if compositeTypes.count < Self.maximumCompositeTypes { compositeTypes.append(type) }
     }
 
     // MARK: Single values
@@ -287,7 +317,8 @@ final class SequentialEncoding {
             return set(try value(of: scalar), at: member, in: parent)
         case nil: break
         }
-        guard !needsValueEncoding, typeDepth < Self.maximumTypeDepth else { throw fallingBack() }
+        guard !needsValueEncoding else { return }
+        guard typeDepth < Self.maximumTypeDepth else { throw fallingBack() }
         try encodeParts(of: source, as: member, in: parent)
     }
 

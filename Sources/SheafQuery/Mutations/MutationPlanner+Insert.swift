@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 
 /// Planning of INSERT.
 extension MutationPlanner {
@@ -45,9 +45,7 @@ extension MutationPlanner {
                     throw StoreError(.argument, "\(error)", at: range, in: text)
                 }
                 guard seen.insert(key).inserted else {
-                    throw StoreError(
-                        .conflict, "two documents of one INSERT have the _id \(id.json)",
-                        at: range, in: text)
+                    throw StoreError.repeatedID(id).located(at: range, in: text)
                 }
             }
             let typed = try InsertionTyper(text: text, range: range)
@@ -91,5 +89,12 @@ extension MutationPlanner {
             }
         }
         return documents
+    }
+}
+
+extension StoreError {
+    /// Returns the error of an INSERT of two documents with one id.
+    package static func repeatedID(_ id: Value) -> StoreError {
+        StoreError(.conflict, "two documents of one INSERT have the _id \(id.json)")
     }
 }

@@ -82,10 +82,11 @@ extension DocumentCollection where Document: Encodable {
         var iterator = documents.makeIterator()
         return try await scope.transaction("insert into \(name)") { transaction in
             var portions = InsertionPortions<Document>()
+            let isEncoded = scope.store.queries.insertsEncodedDocuments
             return try transaction.run(insertion) { () throws in
-                try portions.next({ iterator.next() }, encode: encoded) {
-                    .object(try object(of: $0))
-                }
+                try portions.next(
+                    { iterator.next() }, encode: { isEncoded ? encoded($0) : nil },
+                    value: { .object(try object(of: $0)) })
             }
         }
     }

@@ -133,6 +133,37 @@ import Testing
         try await store.close()
     }
 
+    @Test func `an id that a sequence repeats is named as such`() async throws {
+        let store = try await Store.inMemory()
+        let parts = store.collection("parts", of: Part.self)
+        for repeated in [3, 30] {
+            let sequence = (0..<40).map { number in
+                let id = number == repeated + 2 ? repeated : number
+                return Part(_id: "\(id)", number: 0, sizes: [], maker: [:], photo: nil)
+            }
+            let error = await #expect(throws: StoreError.self) {
+                try await parts.insert(sequence)
+            }
+            #expect(error?.message.contains("have the _id \"\(repeated)\"") == true)
+        }
+        try await store.close()
+    }
+
+    @Test(arguments: [
+        "SET dql_strict_mode = true", "SET dql_default_directives = {'#max_joins': 1}",
+    ])
+    func `parameters that need plans insert the same documents`(_ setting: String) async throws {
+        let store = try await Store.inMemory()
+        try await store.execute(DQL(verbatim: "ALTER SYSTEM \(setting)"))
+        let parts = store.collection("parts", of: Part.self)
+        let sequence = (0..<1_100).lazy.map {
+            Part(_id: "\($0)", number: $0, sizes: [0.5], maker: [:], photo: nil)
+        }
+        #expect(try await parts.insert(sequence).ids.count == 1_100)
+        #expect(try await parts.get("1050")?.number == 1_050)
+        try await store.close()
+    }
+
     @Test func `an array in a JSON text is inserted, and DISTINCT is refused`() async throws {
         let store = try await Store.inMemory()
         let texts = ["[{\"_id\":1},{\"_id\":2}]", " {\"_id\":3}"]
