@@ -59,7 +59,7 @@ final class SequentialEncoding {
         _ names: NameTable
     ) -> FoundID? {
         let type = ObjectIdentifier(T.self)
-        // An object encodes its fields, any other value is refused as it does.
+        // A `Value` encodes an object by its fields.
         if T.self != Value.self, !compositeTypes.contains(type) {
             guard Encoding.leaf(of: source) == nil else { return nil }
             addComposite(type)
