@@ -117,25 +117,23 @@ package enum Insertion {
             }
             last = header.site(index)
         }
-        return [UInt8](unsafeUninitializedCapacity: length + 1) { buffer, initialized in
-            var target = LittleEndianWriter(UnsafeMutableRawBufferPointer(buffer))
-            target.append(HeaderBits.base | HeaderBits.deletion)
-            target.append(UInt8(length))
-            target.append(UInt8(siteCount))
-            for index in 0..<siteCount {
-                let isOwn = index == siteIndex
-                let source = index > siteIndex && !isKnown ? index - 1 : index
-                target.append((isOwn ? stamp.site : header.site(source)).rawValue)
-                target.append((isOwn ? stamp.time : header.time(source)).rawValue)
-            }
-            target.append(UInt8(1))
-            target.append(UInt16(siteIndex))
-            target.append((isKnown ? header.time(siteIndex) : .initial).rawValue)
-            target.append(UInt16(siteIndex))
-            target.append(stamp.time.rawValue)
-            target.append(Tag.noRoot.rawValue)
-            initialized = target.count
+        var writer = ByteWriter(capacity: length + 1)
+        writer.write(HeaderBits.base | HeaderBits.deletion)
+        writer.write(UInt8(length))
+        writer.write(UInt8(siteCount))
+        for index in 0..<siteCount {
+            let isOwn = index == siteIndex
+            let source = index > siteIndex && !isKnown ? index - 1 : index
+            writer.write((isOwn ? stamp.site : header.site(source)).rawValue)
+            writer.write((isOwn ? stamp.time : header.time(source)).rawValue)
         }
+        writer.write(UInt8(1))
+        writer.write(UInt16(siteIndex))
+        writer.write((isKnown ? header.time(siteIndex) : .initial).rawValue)
+        writer.write(UInt16(siteIndex))
+        writer.write(stamp.time.rawValue)
+        writer.write(Tag.noRoot.rawValue)
+        return writer.bytes
     }
 
     /// Returns the edits that give a document the fields of an object; other fields are kept.
@@ -185,21 +183,6 @@ package enum Insertion {
             }
             edits.append(.set(path: path, to: field.value))
         }
-    }
-}
-
-/// A writer of little-endian numbers into memory of the required length.
-private struct LittleEndianWriter {
-    private let memory: UnsafeMutableRawBufferPointer
-    private(set) var count = 0
-
-    init(_ memory: UnsafeMutableRawBufferPointer) {
-        self.memory = memory
-    }
-
-    mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
-        memory.storeBytes(of: value.littleEndian, toByteOffset: count, as: Integer.self)
-        count += MemoryLayout<Integer>.size
     }
 }
 
