@@ -40,25 +40,6 @@ struct CountedCars {
         var year: Int
     }
 
-    private struct Car: Codable, Sendable {
-        struct Owner: Codable, Sendable {
-            var name: String
-            var city: String
-        }
-
-        var _id: String
-        var make: String
-        var model: String
-        var year: Int
-        var color: String
-        var mileage: Int
-        var price: Double
-        var sold: Bool
-        var owner: Owner
-        var tags: [String]
-        var description: String
-    }
-
     /// Number of operations in a transaction.
     private static let batch = 1_000
 
@@ -66,7 +47,7 @@ struct CountedCars {
     /// The cars, and their ids as arguments, made before the operations.
     private var cars: [Value] = []
     private var texts: [String] = []
-    private var instances: [Car] = []
+    private var instances: [StoredCar] = []
     private var ids: [String] = []
 
     init(_ store: Store) {
@@ -93,7 +74,7 @@ struct CountedCars {
             car["_id"] = .string(id)
             cars.append(.object(car))
             texts.append(Value.object(car).json)
-            instances.append(try ValueDecoder().decode(Car.self, from: .object(car)))
+            instances.append(try ValueDecoder().decode(StoredCar.self, from: .object(car)))
             ids.append(id)
         }
     }
@@ -117,7 +98,7 @@ struct CountedCars {
                             QueryArguments(["cars": .array(Array(cars[batch]))]))
                         return .commit
                     }
-                    let typed = transaction.collection("cars", of: Car.self)
+                    let typed = transaction.collection("cars", of: StoredCar.self)
                     for car in batch {
                         if operation == .insertTyped {
                             try await typed.insert(instances[car])

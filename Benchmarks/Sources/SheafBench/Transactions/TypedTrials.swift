@@ -6,27 +6,6 @@ import Sheaf
 import SheafBytes
 import SheafDocument
 
-/// A car with its id, as a `Codable` type of an application.
-struct StoredCar: Codable, Sendable {
-    /// The owner of a car.
-    struct Owner: Codable, Sendable {
-        var name: String
-        var city: String
-    }
-
-    var _id: String
-    var make: String
-    var model: String
-    var year: Int
-    var color: String
-    var mileage: Int
-    var price: Double
-    var sold: Bool
-    var owner: Owner
-    var tags: [String]
-    var description: String
-}
-
 /// One field of a car.
 private struct CarYear: Decodable, Sendable {
     var year: Int
