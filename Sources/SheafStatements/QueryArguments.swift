@@ -22,11 +22,14 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     ///
     ///     let arguments = QueryArguments(["color": .string(color)])
     public init(_ values: KeyValuePairs<String, SheafDocument.Value>) {
-        guard values.count == 1, values[0].value.canBeArgument else {
-            set(values.count) { (values[$0].key, Argument(values[$0].value)) }
-            return
+        if values.count == 1 {
+            let (name, value) = values[0]
+            if value.canBeArgument {
+                self.values = ArgumentValues(name, value)
+                return
+            }
         }
-        self.values = ArgumentValues(values[0].key, values[0].value)
+        set(values.count) { (values[$0].key, Argument(values[$0].value)) }
     }
 
     /// Creates an argument that is an encoded document.

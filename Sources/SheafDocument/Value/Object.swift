@@ -18,6 +18,9 @@ public struct Object: Sendable {
         }
     }
 
+    /// Maximum number of fields for a linear search.
+    private static let maximumLinearCount = 8
+
     private var fields: [Field]
 
     /// Creates an object without fields.
@@ -89,6 +92,12 @@ public struct Object: Sendable {
 
     /// Returns the index of a field; nil if there is none.
     func index(of name: String) -> Int? {
+        if fields.count <= Self.maximumLinearCount {
+            let length = name.utf8.count
+            return fields.firstIndex {
+                $0.name.utf8.count == length && UTF8Order.compare($0.name, name) == 0
+            }
+        }
         // The `_id` of a document is often the first name.
         if hasFirstName(name) { return 0 }
         let index = position(of: name)
