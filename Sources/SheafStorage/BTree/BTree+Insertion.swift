@@ -40,16 +40,26 @@ extension BTree {
 
     /// Inserts an entry before the one on the path at `level`.
     @inline(__always)
-    private mutating func insert(
+    mutating func insert(
         _ key: BTreeKey, _ payload: BTreeValue, _ path: BTreePath, level: Int
     ) {
         let page = space.page(path.page(level))
-        if page.count < fanout, page.hasRoom(for: key, payload), page.sharesPrefix(key) {
-            page.insert(key, payload, at: path.index(level))
-            if page.wantsLongerPrefix { rewrite(page) }
-        } else {
+        if !insertInPlace(key, payload, page, at: path.index(level)) {
             insertByRewriting(key, payload, path, level: level)
         }
+    }
+
+    /// Inserts an entry if the page has room and the key has its prefix; returns whether it did.
+    @inline(__always)
+    func insertInPlace(
+        _ key: BTreeKey, _ payload: BTreeValue, _ page: BTreePage, at index: Int
+    ) -> Bool {
+        guard page.count < fanout, page.hasRoom(for: key, payload), page.sharesPrefix(key) else {
+            return false
+        }
+        page.insert(key, payload, at: index)
+        if page.wantsLongerPrefix { rewrite(page) }
+        return true
     }
 
     /// Rewrites a page with the longest prefix that its keys share.

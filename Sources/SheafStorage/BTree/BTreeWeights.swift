@@ -48,12 +48,12 @@ extension BTreePage {
 }
 
 extension BTree {
-    /// Adds to the weights of all pages on the path.
+    /// Adds to the weights of the pages on the path from a level up.
     @inline(__always)
-    func addToWeights(_ path: BTreePath, _ difference: BTreeWeights) {
+    func addToWeights(_ path: BTreePath, _ difference: BTreeWeights, from first: Int = 0) {
         guard difference != BTreeWeights() else { return }
         let top = space.page(root).level
-        var level = 0
+        var level = first
         while level <= top {
             let page = space.page(path.page(level))
             page.weights = page.weights + difference

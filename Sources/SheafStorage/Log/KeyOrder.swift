@@ -1,41 +1,53 @@
 import SheafBytes
 
 /// The order of keys, most of which differ within the eight bytes after their common prefix.
-enum KeyOrder {
+package enum KeyOrder {
     /// A key's bytes after the common prefix, and its number.
     private struct Head {
         let bytes: UInt64
         let index: Int
     }
 
+    /// Whether each of the keys is greater than the one before.
+    static func isAscending(
+        _ count: Int, _ key: (_ index: Int) -> UnsafeRawBufferPointer
+    ) -> Bool {
+        var last = BTreeKey(key(0))
+        for index in 1..<max(count, 1) {
+            let next = BTreeKey(key(index))
+            guard let previous = last, let next, previous.precedes(next) else { return false }
+            last = next
+        }
+        return true
+    }
+
     /// Returns the numbers of keys in the order of the keys; equal keys keep their order.
-    static func sorted(
+    package static func sorted(
         _ count: Int, _ key: (_ index: Int) -> UnsafeRawBufferPointer
     ) -> [Int] {
         guard count > 0 else { return [] }
-        let first = key(0)
+        guard let first = BTreeKey(key(0)) else { preconditionFailure("A key has a byte.") }
         var prefix = first.count
-        for index in 1..<count {
-            let other = key(index)
-            let limit = min(prefix, other.count)
-            prefix = 0
-            while prefix < limit, other[prefix] == first[prefix] { prefix += 1 }
+        for index in 1..<count where prefix > 0 {
+            guard let other = BTreeKey(key(index)) else { preconditionFailure("A key has a byte.") }
+            prefix = BTreeKey(first.base, count: prefix).commonCount(with: other)
         }
-        var heads = (0..<count).map { Head(bytes: head(of: key($0), behind: prefix), index: $0) }
-        heads.sort { left, right in
+        func precedes(_ left: Head, _ right: Head) -> Bool {
             if left.bytes != right.bytes { return left.bytes < right.bytes }
             let order = key(left.index).compare(key(right.index))
             return order == 0 ? left.index < right.index : order < 0
         }
+        var heads: [Head] = []
+        heads.reserveCapacity(count)
+        var isSorted = true
+        for index in 0..<count {
+            let head = Head(
+                bytes: BTreeKey(key(index))?.head(at: prefix) ?? 0, index: index)
+            if isSorted, let last = heads.last, precedes(head, last) { isSorted = false }
+            heads.append(head)
+        }
+        if isSorted { return Array(0..<count) }
+        heads.sort(by: precedes)
         return heads.map(\.index)
-    }
-
-    private static func head(of key: UnsafeRawBufferPointer, behind prefix: Int) -> UInt64 {
-        guard key.count < prefix + 8 else {
-            return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: prefix, as: UInt64.self))
-        }
-        return (0..<8).reduce(0) { head, index in
-            head << 8 | UInt64(prefix + index < key.count ? key[prefix + index] : 0)
-        }
     }
 }

@@ -12,6 +12,7 @@ struct EngineState: ~Copyable {
         var capacity = 0
 
         var isBegun: Bool { offset > 0 }
+        var position: LogPosition { LogPosition(segment: segment, offset: offset) }
     }
 
     /// A batch to write, and the state that becomes durable with it.
@@ -95,11 +96,9 @@ struct EngineState: ~Copyable {
         let time = max(now, lastCommitAt)
         let changes = batch.indexChanges.isEmpty ? nil : batch.indexChanges
         if let changes { keyspace.removeEntries(changes) }
-        var nextEntry = 0
         var start = 0
-        var weights = batch.weights[...]
-        var operationsBefore = 0
         var part: UInt32 = 0
+        var operations = LaidOutOperations(batch)
         while start < batch.bytes.count {
             let run = batch.run(from: start, target: options.recordLength)
             let isLast = run.end == batch.bytes.count
@@ -111,25 +110,22 @@ struct EngineState: ~Copyable {
                 case (false, true): .last
                 }
             let length = Record.length(ofBody: run.end - start)
-            makeRoom(for: length, commit: commit, time: time, options: options)
+            makeRoom(for: length, after: start, commit: commit, time: time, options: options)
             let draft = Record.Draft(
                 kind: kind, bodyLength: run.end - start, commit: commit,
-                position: LogPosition(segment: tail.segment, offset: tail.offset),
-                time: time, operationCount: run.count, part: part)
+                position: tail.position, time: time, operationCount: run.count, part: part)
             let target = pending.extend(by: length)
             Record.layOut(draft, over: target)
             batch.copy(start..<run.end, into: target)
-            index(target, operationCount: run.count, from: operationsBefore, &weights)
-            operationsBefore += run.count
-            if let changes {
-                nextEntry = addIndexEntry(changes, from: nextEntry, to: start..<run.end, in: target)
-            }
+            operations.append(
+                start..<run.end, in: target, at: pending.length - length, tail.position)
             tail.offset += length
-            end = LogPosition(segment: tail.segment, offset: tail.offset)
+            end = tail.position
             grownLength += length
             start = run.end
             part += 1
         }
+        operations.apply(batch, to: &keyspace, pending, options: options)
         if let changes {
             keyspace.addIndexEntries(changes)
             grownLength += changes.lengthToPointers
@@ -187,49 +183,13 @@ struct EngineState: ~Copyable {
         return done
     }
 
-    /// Updates the tree for each operation and sets its `previous` and `distance` in the record.
-    ///
-    /// `first` is the number of the first operation in the batch; used weights are removed.
-    private mutating func index(
-        _ record: UnsafeMutableRawBufferPointer, operationCount: Int, from first: Int,
-        _ weights: inout ArraySlice<(operation: Int, weight: UInt64)>
-    ) {
-        var offset = Record.headerLength
-        for number in first..<first + operationCount {
-            var weight: UInt64?
-            if let next = weights.first, next.operation == number {
-                weight = next.weight
-                weights.removeFirst()
-            }
-            let bytes = UnsafeRawBufferPointer(record)
-            let keyLength = Int(
-                bytes.loadInteger(offset + Operation.Layout.keyLength) as UInt16)
-            let payloadLength = Int(
-                bytes.loadInteger(offset + Operation.Layout.payloadLength) as UInt32)
-            let length = Operation.headerLength + keyLength + payloadLength
-            let key = bytes.slice(
-                offset + Operation.headerLength..<offset + Operation.headerLength + keyLength)
-            let kind = bytes[offset]
-            let pointer = RecordPointer(
-                position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
-                length: length, isDelta: kind == Operation.Kind.delta.rawValue)
-            let previous =
-                if kind == Operation.Kind.put.rawValue {
-                    keyspace.put(key, at: pointer, weight: weight)
-                } else if pointer.isDelta {
-                    keyspace.appendDelta(key, at: pointer, weight: weight)
-                } else {
-                    keyspace.remove(key, at: pointer)
-                }
-            record.store(previous.rawValue, at: offset + Operation.Layout.previous)
-            record.store(UInt32(offset), at: offset + Operation.Layout.distance)
-            offset += length
-        }
-    }
-
     /// Ensures that a record and a footer fit after the tail, beginning a new segment if necessary.
+    ///
+    /// The bytes of the batch before `offset`, where the record begins, are not yet counted as
+    /// live.
     private mutating func makeRoom(
-        for length: Int, commit: CommitID, time: UInt64, options: borrowing LogStoreOptions
+        for length: Int, after offset: Int, commit: CommitID, time: UInt64,
+        options: borrowing LogStoreOptions
     ) {
         if tail.isBegun, tail.offset + length + SegmentFooter.length <= tail.capacity {
             ensurePiece()
@@ -237,7 +197,7 @@ struct EngineState: ~Copyable {
         }
         sealTail()
         let needed = SegmentHeader.length + length + SegmentFooter.length
-        let planned = options.segmentLength(liveBytes: keyspace.live.total)
+        let planned = options.segmentLength(liveBytes: keyspace.live.total + offset)
         let isLongFlush = !preparesSegments || pending.length >= Self.longFlushLength
         let capacity = max(planned, needed, isLongFlush ? options.bulkSegmentLength : 0)
         tail = Tail(segment: tail.segment + 1, offset: 0, capacity: capacity)
@@ -268,11 +228,7 @@ extension WriteBatch {
             var end = start
             var count = 0
             while end < bytes.count {
-                let keyLength = Int(
-                    bytes.loadInteger(end + Operation.Layout.keyLength) as UInt16)
-                let payloadLength = Int(
-                    bytes.loadInteger(end + Operation.Layout.payloadLength) as UInt32)
-                let next = end + Operation.headerLength + keyLength + payloadLength
+                let next = end + Operation.length(in: bytes, at: end)
                 if count > 0, next - start > target { break }
                 end = next
                 count += 1

@@ -38,42 +38,6 @@ extension Keyspace {
     }
 }
 
-extension EngineState {
-    /// Adds the index entries for operations in `record`; returns the index of the next entry.
-    mutating func addIndexEntry(
-        _ changes: IndexChanges, from first: Int, to operations: Range<Int>,
-        in record: UnsafeMutableRawBufferPointer
-    ) -> Int {
-        var next = first
-        let record = UnsafeRawBufferPointer(record)
-        changes.bytes.withUnsafeBytes { bytes in
-            while next < changes.toOperations.count,
-                changes.toOperations[next].operation < operations.upperBound
-            {
-                let entry = changes.toOperations[next]
-                let offset = Record.headerLength + entry.operation - operations.lowerBound
-                keyspace.tree.put(
-                    bytes.slice(entry.key),
-                    pointer(ofOperationAt: offset, in: record).value(weight: entry.weight))
-                next += 1
-            }
-        }
-        return next
-    }
-
-    /// Returns the pointer to an operation of the record that begins at the tail.
-    private func pointer(ofOperationAt offset: Int, in record: UnsafeRawBufferPointer)
-        -> RecordPointer
-    {
-        let keyLength: UInt16 = record.loadInteger(offset + Operation.Layout.keyLength)
-        let payloadLength: UInt32 = record.loadInteger(offset + Operation.Layout.payloadLength)
-        return RecordPointer(
-            position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
-            length: Operation.headerLength + Int(keyLength) + Int(payloadLength),
-            isDelta: record[offset] == Operation.Kind.delta.rawValue)
-    }
-}
-
 extension StoreEngine {
     /// Publishes `snapshot` with repaired index entries, without a commit.
     ///

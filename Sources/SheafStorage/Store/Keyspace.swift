@@ -57,6 +57,43 @@ struct Keyspace: ~Copyable {
         return removal.position
     }
 
+    /// Records an operation of a kind; returns the position of the previous operation.
+    mutating func apply(
+        _ kind: UInt8, _ key: UnsafeRawBufferPointer, at pointer: RecordPointer, weight: UInt64?
+    ) -> LogPosition {
+        if kind == Operation.Kind.put.rawValue { return put(key, at: pointer, weight: weight) }
+        if pointer.isDelta { return appendDelta(key, at: pointer, weight: weight) }
+        return remove(key, at: pointer)
+    }
+
+    /// Records puts of keys in ascending order; calls `previous` with the position of the previous
+    /// operation of each key.
+    mutating func put(
+        ascending count: Int,
+        _ entry: (_ index: Int) -> (UnsafeRawBufferPointer, at: RecordPointer, weight: UInt64?),
+        previous: (_ index: Int, LogPosition) -> Void
+    ) {
+        var replaced: [RecordPointer?] = []
+        replaced.reserveCapacity(count)
+        tree.put(ascending: count) { index in
+            let (key, pointer, weight) = entry(index)
+            return (key, pointer.value(weight: weight))
+        } replacing: { _, old in
+            replaced.append(old.flatMap { RecordPointer($0) })
+        }
+        for index in 0..<count {
+            let (key, pointer, _) = entry(index)
+            live.add(pointer)
+            if let old = replaced[index] {
+                supersede(old)
+                previous(index, old.position)
+            } else {
+                let removal = removedCount > 0 ? dropRemoval(of: key) : nil
+                previous(index, removal?.position ?? .none)
+            }
+        }
+    }
+
     /// Throws if one of the keys at `ranges` of `bytes` has no payload.
     func checkPresent(_ ranges: [Range<Int>], in bytes: [UInt8]) throws(StorageError) {
         for range in ranges {

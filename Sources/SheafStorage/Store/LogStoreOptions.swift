@@ -63,6 +63,9 @@ package struct LogStoreOptions: Sendable {
     /// The source of store identifiers and names of temporary files.
     package var random: @Sendable () -> UInt64 = { OperatingSystem.randomInteger() }
 
+    /// The number of tree entries from which the operations of a large batch are sorted by key.
+    package var minimumEntriesForSorting = 400_000
+
     package init() {}
 
     /// The minimum length of a segment that begins within a long flush.

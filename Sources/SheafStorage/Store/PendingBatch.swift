@@ -75,6 +75,13 @@ final class PendingBatch: Sendable {
         UnsafeMutableRawBufferPointer(start: buffer + extent.bufferOffset, count: extent.length)
     }
 
+    /// Sets the position of the previous operation of a key in its new operation.
+    func setPrevious(_ previous: LogPosition, ofOperationAt offset: Int) {
+        precondition(offset + Operation.headerLength <= length, "The operation is in the batch.")
+        UnsafeMutableRawBufferPointer(start: buffer, count: length)
+            .store(previous.rawValue, at: offset + Operation.Layout.previous)
+    }
+
     /// Removes all records, and keeps the memory unless it is larger than usual.
     func reset() {
         length = 0

@@ -14,6 +14,17 @@ package enum TreeWorkload {
                     "tree-bytes-entry", "allocated memory per entry", .bytesPerEntry,
                     unit: "bytes"),
                 test("tree-snapshot", "take a snapshot and drop it", .snapshot),
+            ] + [1_000, 10_000, 100_000].map(putBatch))
+    }
+
+    private static func putBatch(_ batch: Int) -> Case {
+        Case(
+            "tree-put-\(batch)",
+            "put \(batch) random keys into a tree of a million: sorted, or one by one",
+            unit: "ns", .lower,
+            systems: [
+                System("sheaf") { BatchPutTrial($0, batch: batch, isSorted: true) },
+                System("single") { BatchPutTrial($0, batch: batch, isSorted: false) },
             ])
     }
 
