@@ -54,7 +54,7 @@ extension DocumentTransaction {
     package func object(_ mutation: Mutation, _ types: FieldTypes) throws(StoreError) -> Object? {
         guard let number = catalog.number(ofCollection: mutation.collection),
             let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),
-            let position = positions[DocumentKey(key)], let state = working[position].state
+            let state = state(of: DocumentKey(key))
         else {
             return nil
         }

@@ -113,7 +113,8 @@ package struct BytesDocument: MergingDocument, Hashable {
             precondition(edited == inserted, "An insertion must equal its edits.")
             var encoder = NewDocumentEncoder(listsNames: false)
             let encoded = read { _ in
-                try encoder.document(object, without: "\u{0}", at: stamp, names).bytes
+                try encoder.encode(object, without: "\u{0}", at: stamp, names)
+                return Array(encoder.bytes)
             }
             precondition(
                 encoded == inserted || object["\u{0}"] != nil, "All encoders encode alike.")

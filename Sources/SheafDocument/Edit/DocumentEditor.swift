@@ -140,6 +140,15 @@ extension Value {
         default: false
         }
     }
+
+    /// Whether the value is an object, without the copy that `case .object(let object)` makes.
+    @inline(__always)
+    var isObject: Bool {
+        switch self {
+        case .object: true
+        default: false
+        }
+    }
 }
 
 extension Object {

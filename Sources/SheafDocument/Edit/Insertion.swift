@@ -117,23 +117,23 @@ package enum Insertion {
             }
             last = header.site(index)
         }
-        var writer = ByteWriter(capacity: length + 1)
-        writer.write(HeaderBits.base | HeaderBits.deletion)
-        writer.write(UInt8(length))
-        writer.write(UInt8(siteCount))
+        var buffer = ByteBuffer(capacity: length + 1)
+        buffer.append(HeaderBits.base | HeaderBits.deletion)
+        buffer.append(UInt8(length))
+        buffer.append(UInt8(siteCount))
         for index in 0..<siteCount {
             let isOwn = index == siteIndex
             let source = index > siteIndex && !isKnown ? index - 1 : index
-            writer.write((isOwn ? stamp.site : header.site(source)).rawValue)
-            writer.write((isOwn ? stamp.time : header.time(source)).rawValue)
+            buffer.append((isOwn ? stamp.site : header.site(source)).rawValue)
+            buffer.append((isOwn ? stamp.time : header.time(source)).rawValue)
         }
-        writer.write(UInt8(1))
-        writer.write(UInt16(siteIndex))
-        writer.write((isKnown ? header.time(siteIndex) : .initial).rawValue)
-        writer.write(UInt16(siteIndex))
-        writer.write(stamp.time.rawValue)
-        writer.write(Tag.noRoot.rawValue)
-        return writer.bytes
+        buffer.append(UInt8(1))
+        buffer.append(UInt16(siteIndex))
+        buffer.append((isKnown ? header.time(siteIndex) : .initial).rawValue)
+        buffer.append(UInt16(siteIndex))
+        buffer.append(stamp.time.rawValue)
+        buffer.append(Tag.noRoot.rawValue)
+        return Array(buffer.bytes)
     }
 
     /// Returns the edits that give a document the fields of an object; other fields are kept.
@@ -196,7 +196,8 @@ extension EntryWriter {
         object.withFields { fields in
             for index in fields.indices where index != omitted {
                 beginField(fields[index].name, names)
-                if case .object(let object) = fields[index].value {
+                // Most values are not objects; the first check avoids copying them.
+                if fields[index].value.isObject, case .object(let object) = fields[index].value {
                     if object.isAttachmentToken {
                         write(.token, at: stamp)
                         write(fields[index].value, names)

@@ -47,18 +47,18 @@ package struct NewDocumentEncoder: ~Copyable {
     /// The length of the last document.
     package var length: Int { writer.count }
 
-    /// The last document.
-    var bytes: [UInt8] { Array(writer.bytes) }
+    /// The last document, valid until the next one is encoded.
+    package var bytes: UnsafeRawBufferPointer { writer.bytes }
 
     /// Appends the last document.
     package borrowing func append(to bytes: inout [UInt8]) {
         bytes.append(contentsOf: writer.bytes)
     }
 
-    /// Returns the state of a new document, without the field `omitted`, and keeps the memory.
-    package mutating func document(
+    /// Encodes a new document, without the field `omitted`, at a stamp.
+    package mutating func encode(
         _ object: Object, without omitted: String, at stamp: Stamp, _ names: NameTable
-    ) throws(DocumentError) -> ChangedBytes {
+    ) throws(DocumentError) {
         try Insertion.checkDepth(of: object)
         encode(object, without: omitted, names)
         guard length <= EncodedDocument.maximumLength else {
@@ -66,9 +66,7 @@ package struct NewDocumentEncoder: ~Copyable {
                 .tooLong(
                     at: 0, length: UInt64(length), limit: UInt64(EncodedDocument.maximumLength)))
         }
-        var bytes = Array(writer.bytes)
-        bytes.withUnsafeMutableBytes { Self.setStamp(stamp, at: 0, in: $0) }
-        return ChangedBytes(bytes: bytes, isDerivable: false, spellsNames: spellsNames)
+        writer.buffer.withMutableBytes { Self.setStamp(stamp, at: 0, in: $0) }
     }
 
     /// Encodes an object without one field.

@@ -16,7 +16,7 @@ package final class UnstampedDocument: Sendable {
     fileprivate init(_ encoder: borrowing NewDocumentEncoder, id: Value?, _ names: NameTable) {
         self.id = id
         self.names = names
-        (spellsNames, bytes) = (encoder.spellsNames, encoder.bytes)
+        (spellsNames, bytes) = (encoder.spellsNames, Array(encoder.bytes))
         mayHaveTokens = bytes.withUnsafeBytes { AttachmentTexts.isAny(in: $0) }
     }
 

@@ -17,6 +17,11 @@ struct ByteBuffer: ~Copyable {
     @inline(__always)
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
+    /// Calls `body` with the bytes written so far, to change them.
+    mutating func withMutableBytes(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
+        body(UnsafeMutableRawBufferPointer(start: start, count: count))
+    }
+
     /// Ensures capacity for `room` further bytes.
     @inline(__always)
     mutating func reserve(_ room: Int) {

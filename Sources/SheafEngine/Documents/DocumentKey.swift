@@ -3,7 +3,7 @@ import SheafBytes
 /// The key of a document with its hash, which is computed once.
 package struct DocumentKey: Hashable, Sendable {
     package let bytes: [UInt8]
-    private let hash: UInt64
+    let hash: UInt64
 
     /// A random seed, so that an attacker cannot construct ids that collide.
     private static let seed = UInt64.random(in: 0 ... .max)
@@ -11,6 +11,12 @@ package struct DocumentKey: Hashable, Sendable {
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
         hash = bytes.span.withUnsafeBytes { XXH3.hash64($0, seed: Self.seed) }
+    }
+
+    /// Creates a key whose hash is known.
+    init(_ bytes: [UInt8], hash: UInt64) {
+        self.bytes = bytes
+        self.hash = hash
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -30,15 +30,16 @@ package struct StoredDocument: Sendable {
         self.deltaCount = deltaCount
     }
 
+    /// Creates a document from the state of its only operation.
+    init(_ logged: LoggedState, in snapshot: LogSnapshot) {
+        source = .log(LoggedBytes(bytes: logged.bytes, snapshot: snapshot))
+        stateLength = logged.payloadLength
+        (deltaLength, deltaCount) = (0, 0)
+    }
+
     /// Reads a document that consists of a single operation.
     package init(_ put: Operation, in snapshot: LogSnapshot) throws(Malformed) {
-        let payload = put.payload
-        var state = try DocumentPayload.plainState(payload)
-        if state == nil { state = try DocumentPayload(payload).state }
-        guard let state else { throw .invalid("a delta without a state", at: 0) }
-        source = .log(LoggedBytes(bytes: state.bytes, snapshot: snapshot))
-        stateLength = payload.count
-        (deltaLength, deltaCount) = (0, 0)
+        self.init(try LoggedState(put), in: snapshot)
     }
 
     /// Reads a document from its operations, newest first.

@@ -16,16 +16,23 @@ enum TombstoneEntry {
     package static func key(ofDocument key: [UInt8]) -> [UInt8] {
         var entry: [UInt8] = []
         entry.reserveCapacity(key.count + mark.count)
-        append(ofDocument: key, to: &entry)
+        key.span.withUnsafeBytes { append(ofDocument: $0, to: &entry) }
         return entry
     }
 
     /// Appends the tombstone index entry for the document with this key.
-    static func append(ofDocument key: [UInt8], to entries: inout [UInt8]) {
-        entries.append(IndexChanges.firstByte)
-        entries.append(contentsOf: key[1..<StoreKey.documentPrefixLength])
-        entries.append(contentsOf: mark)
-        entries.append(contentsOf: key[StoreKey.documentPrefixLength...])
+    static func append(ofDocument key: UnsafeRawBufferPointer, to entries: inout [UInt8]) {
+        // Few calls, because this code runs for each deletion.
+        withUnsafeTemporaryAllocation(
+            byteCount: StoreKey.documentPrefixLength + mark.count, alignment: 1
+        ) { head in
+            head.copyBytes(from: key[..<StoreKey.documentPrefixLength])
+            head[0] = IndexChanges.firstByte
+            for index in mark.indices { head[StoreKey.documentPrefixLength + index] = mark[index] }
+            entries.append(contentsOf: UnsafeRawBufferPointer(head))
+        }
+        entries.append(
+            contentsOf: UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...]))
     }
 
     /// Whether an index key is that of a tombstone.

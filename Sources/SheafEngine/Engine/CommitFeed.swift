@@ -72,7 +72,8 @@ package final class CommitFeed: Sendable {
     ) {
         guard isRecording.load(ordering: .relaxed) else { return }
         let stamp = origin?.stamp ?? transaction.stamp
-        guard transaction.fresh.count <= maximumListed else {
+        let encoded = transaction.encoded
+        guard transaction.isListed || encoded.newCount <= maximumListed else {
             return omitted.withLock { $0.append(commit) }
         }
         changes.withLock { changes in
@@ -83,12 +84,15 @@ package final class CommitFeed: Sendable {
                         isEvicted: document.isEvicted, commit: commit, origin: origin,
                         connection: transaction.connection, stamp: stamp))
             }
-            if changes.isEmpty { changes.reserveCapacity(transaction.fresh.count) }
-            for key in transaction.fresh.keys {
+            if changes.isEmpty { changes.reserveCapacity(encoded.count) }
+            for index in 0..<encoded.count where !transaction.isSuperseded(index) {
+                let before = encoded.original(index).map {
+                    StoredDocument($0.document, in: transaction.snapshot)
+                }
                 changes.append(
                     Change(
-                        key: key, before: nil, isEvicted: false, commit: commit, origin: origin,
-                        connection: transaction.connection, stamp: stamp))
+                        key: encoded.key(index), before: before, isEvicted: false, commit: commit,
+                        origin: origin, connection: transaction.connection, stamp: stamp))
             }
         }
     }

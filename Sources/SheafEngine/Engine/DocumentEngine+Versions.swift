@@ -77,9 +77,7 @@ extension DocumentEngine {
             for (key, value) in found {
                 guard let pointer = RecordPointer(value),
                     let document = try? snapshot.document(key),
-                    let hash = try? document.read({ (bytes) throws(EngineError) in
-                        try hasher.hash(ofState: bytes, key)
-                    })
+                    let hash = try? hasher.hash(of: document, key)
                 else { continue }
                 weights.append((key, pointer, hash))
             }

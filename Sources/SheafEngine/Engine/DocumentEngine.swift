@@ -347,6 +347,8 @@ package final class DocumentEngine: Sendable {
                 beginSiteMove(to: site, &state)
                 state.siteMove?.commit = newest
             }
+            // Removes uncommitted entries, as of a document inserted and then evicted.
+            transaction.rollBack()
             return newest
         }
         if !transaction.tokens.isEmpty {
@@ -380,11 +382,11 @@ package final class DocumentEngine: Sendable {
         state.mark.markWritten(by: commit, in: store)
         state.knownPauses.markWritten()
         state.nameDictionary.markWritten(state.catalog)
+        feed.record(transaction, of: commit, from: origin)
+        peerFeed.record(transaction, of: commit, from: origin)
         transaction.markWritten(by: commit)
         state.unproven.markWritten(transaction.unproven, by: commit)
         if state.unproven.mayHaveEntries { mayHaveUnproven.store(true, ordering: .releasing) }
-        feed.record(transaction, of: commit, from: origin)
-        peerFeed.record(transaction, of: commit, from: origin)
         for bytes in transaction.spellings {
             state.nameDictionary.recordOccurrence(of: bytes, in: &state.catalog)
         }

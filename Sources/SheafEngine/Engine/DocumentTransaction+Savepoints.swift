@@ -4,6 +4,8 @@ import SheafDocument
 struct Savepoint: Sendable {
     /// Number of open documents.
     fileprivate(set) var count = 0
+    /// Number of encoded changes.
+    fileprivate(set) var encodedCount = 0
     /// Number of changed documents.
     fileprivate(set) var changedCount = 0
     /// Total length of the changed documents.
@@ -39,6 +41,7 @@ extension DocumentTransaction {
     package mutating func beginStatement() {
         // The fields are set one by one, because statements are many and short.
         savepoint.count = working.count
+        savepoint.encodedCount = pending.encoded.count
         savepoint.changedCount = replaced.count
         savepoint.changedLength = changedLength
         if !savepoint.savedDocuments.isEmpty { savepoint.savedDocuments = [:] }
@@ -51,13 +54,15 @@ extension DocumentTransaction {
     package mutating func rollBackStatement() {
         for (key, entry) in replaced[savepoint.changedCount...] { pending.restore(entry, at: key) }
         replaced.removeSubrange(savepoint.changedCount...)
-        for document in working[savepoint.count...] { positions[document.key] = nil }
+        let opened = working[savepoint.count...]
+        for document in opened { positions[document.key] = nil }
+        rollBackEncoded(to: savepoint.encodedCount, closing: opened)
         working.removeSubrange(savepoint.count...)
         for (position, document) in savepoint.savedDocuments {
             working[position] = document
             // A document that earlier statements changed has an entry, even if it equals its
             // original.
-            guard pending[document.key]?.commit == PendingDocuments.uncommitted else { continue }
+            guard pending.isRecorded(document.key) else { continue }
             _ = pending.record(working[position].current, at: document.key)
         }
         changedLength = savepoint.changedLength
@@ -75,7 +80,8 @@ extension DocumentTransaction {
         for (key, entry) in replaced { pending.restore(entry, at: key) }
         replaced = []
         working = []
-        fresh = FreshDocuments()
+        pending.encoded = EncodedChanges()
+        superseded = []
         positions = [:]
         beginStatement()
     }

@@ -48,11 +48,13 @@ package struct DocumentTransaction: Sendable {
     /// The stamp shared by documents that are written once in this commit.
     package var stamp: Stamp?
     /// The stamp used by the current change.
-    private var usedStamp: Stamp?
+    var usedStamp: Stamp?
     package var working: [WorkingDocument] = []
     package var positions: [DocumentKey: Int] = [:]
-    /// Received documents that are new to the store.
-    package var fresh = FreshDocuments()
+    /// Whether the feed of peers lists each change, however many documents are new.
+    var isListed = true
+    /// The numbers of encoded changes whose documents were opened.
+    var superseded: Set<Int> = []
     private var stored: [(key: DocumentKey, document: StoredDocument?)] = []
     /// Maximum length of a document written locally; received documents may be longer.
     package var maximumLength = EncodedDocument.maximumLength
@@ -100,14 +102,19 @@ package struct DocumentTransaction: Sendable {
     }
 
     package var hasChanges: Bool {
-        !fresh.isEmpty || working.contains { $0.isChanged } || !unproven.changes.isEmpty
+        writesEncoded || working.contains { $0.isChanged } || !unproven.changes.isEmpty
             || importProgress != nil || savesShards
     }
 
-    /// Records that the batch has become a commit.
+    /// Records that the batch has become a commit, and releases the encoded changes.
     mutating func markWritten(by commit: CommitID) {
+        // An entry of a document that ends unchanged needs the commit, too: it is discarded by it.
+        for (key, _) in replaced {
+            guard let position = positions[key], !working[position].isChanged else { continue }
+            stored.append((key, working[position].original))
+        }
         pending.record(stored, of: commit)
-        if !fresh.isEmpty { pending.record(fresh, of: commit) }
+        pending.recordEncoded(of: commit)
         replaced = []
     }
 
@@ -118,10 +125,17 @@ package struct DocumentTransaction: Sendable {
         guard let key = try key(of: change) else {
             return DocumentReceipt.Outcome(isChanged: false, stamp: nil)
         }
+        usedStamp = nil
+        do throws(EngineError) {
+            if try encode(change.action, key) {
+                return DocumentReceipt.Outcome(isChanged: true, stamp: usedStamp)
+            }
+        } catch {
+            throw located(error, change, key.bytes)
+        }
         let position = try open(key)
         if savepoint.needsSaving(position) { savepoint.save(working[position], at: position) }
         let length = working[position].changedLength
-        usedStamp = nil
         do throws(EngineError) {
             let isChanged = try apply(change, to: position)
             if isChanged {
@@ -243,15 +257,23 @@ package struct DocumentTransaction: Sendable {
 
     package mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
         if let position = positions[key] { return position }
-        let document: StoredDocument?
-        if let newer = pending[key] {
-            document = newer.document
+        if let index = pending.encoded.index(of: key) {
+            working.append(try openEncoded(index, key))
+        } else if let newer = pending[key] {
+            working.append(try WorkingDocument.open(key, newer.document))
         } else {
-            document = try storedDocument(key)
+            working.append(try WorkingDocument.open(key, try storedDocument(key)))
         }
-        working.append(try WorkingDocument.open(key, document))
         positions[key] = working.count - 1
         return working.count - 1
+    }
+
+    /// Returns the stamp shared by documents that are written once in this commit.
+    mutating func sharedStamp() throws(EngineError) -> Stamp {
+        if let stamp { return stamp }
+        let next = try onDocument { () throws(DocumentError) in try clock.next(at: now) }
+        stamp = next
+        return next
     }
 
     /// Returns the stamp for the next write; two writes to one document never share a stamp.
@@ -291,6 +313,9 @@ package struct DocumentTransaction: Sendable {
                 try batch.put(StoreKey.clock.bytes, clock.latest.bytes)
             }
         }
+        // They are written first, so that keys ascend: these precede those of documents.
+        try writeImportProgress(into: &batch)
+        try writeStoredShards(into: &batch)
         batch.keepsIndexProgress = true
         var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
         var (before, after) = (IndexKeys(), IndexKeys())
@@ -312,9 +337,7 @@ package struct DocumentTransaction: Sendable {
             try updateUnproven(at: position, written)
             try recordSpellings(at: position)
         }
-        try writeFresh(into: &batch, &entries, &hasher)
-        try writeImportProgress(into: &batch)
-        try writeStoredShards(into: &batch)
+        try writeEncoded(into: &batch, &entries, &hasher)
         try unproven.write(into: &batch)
         return batch
     }

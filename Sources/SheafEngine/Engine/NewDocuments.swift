@@ -157,7 +157,13 @@ package struct NewDocuments: Sendable {
         }
     }
 
-    fileprivate func state(at index: Int) -> ArraySlice<UInt8> { bytes[rows[index].state] }
+    fileprivate func withState(
+        of row: Row, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try bytes.span.withUnsafeBytes { (bytes) throws(EngineError) in
+            try body(UnsafeRawBufferPointer(rebasing: bytes[row.state]))
+        }
+    }
 }
 
 extension DocumentTransaction {
@@ -168,8 +174,6 @@ extension DocumentTransaction {
     package mutating func selectNew(
         of documents: inout NewDocuments
     ) throws(EngineError) -> [Int] {
-        // A shorter document passes the limits with all of its names spelled out.
-        let checked = min(maximumLength, largeDocumentLength, EncodedDocument.maximumLength) / 32
         let mayExist = !isFree(documents.rows)
         var isPending: Set<Int> = []
         pending.forEachPending(of: documents.rows) { isPending.insert($0) }
@@ -177,7 +181,8 @@ extension DocumentTransaction {
         for index in documents.rows.indices {
             let isNew =
                 !documents.rows[index].mayHaveTokens
-                && documents.rows[index].state.count <= checked && !documents.isDuplicate(index)
+                && documents.rows[index].state.count <= lengthWithinLimits
+                && !documents.isDuplicate(index)
                 && !(mayExist && contains(documents.rows[index].key))
                 && (isPending.isEmpty || !isPending.contains(index))
             documents.rows[index].isNew = isNew
@@ -199,37 +204,18 @@ extension DocumentTransaction {
     }
 
     /// Inserts the documents that `selectNew` selected, without decoding them.
-    ///
-    /// A transaction can insert one set of documents.
     package mutating func insert(_ documents: inout NewDocuments) throws(EngineError) {
-        precondition(fresh.isEmpty, "A transaction inserts one set of encoded documents.")
         guard documents.rows.contains(where: \.isNew) else { return }
         documents.setStamp(try sharedStamp())
-        fresh.reserve(documents.count)
-        for (index, row) in documents.rows.enumerated() where row.isNew {
+        isListed = false
+        reserveEncoded(encoded.count + documents.count)
+        for row in documents.rows where row.isNew {
             try addLength(row.state.count)
-            fresh.append(row.key, documents.state(at: index))
-            guard row.spellsNames else { continue }
-            try recordSpellings(of: documents, at: index)
+            try documents.withState(of: row) { (state) throws(EngineError) in
+                try pending.append(
+                    row.key, DocumentPayload.stateKind, state, spellsNames: row.spellsNames)
+            }
         }
-    }
-
-    private mutating func recordSpellings(
-        of documents: NewDocuments, at index: Int
-    ) throws(EngineError) {
-        var found: [[UInt8]] = []
-        try onDocument(documents.rows[index].key.bytes) { () throws(Malformed) in
-            try documents.forEachSpelledName(at: index) { found.append(Array($0)) }
-        }
-        spellings += found
-    }
-
-    /// Returns the stamp shared by documents that are written once in this commit.
-    private mutating func sharedStamp() throws(EngineError) -> Stamp {
-        if let stamp { return stamp }
-        let next = try onDocument { () throws(DocumentError) in try clock.next(at: now) }
-        stamp = next
-        return next
     }
 
     /// Writes the progress in shards of a hub log.

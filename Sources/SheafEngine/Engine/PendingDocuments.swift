@@ -16,8 +16,13 @@ package struct PendingDocuments: Sendable {
     static let uncommitted = CommitID.max
 
     private var entries: [DocumentKey: Entry] = [:]
-    /// Documents that are new with their commit; later changes to them are in `entries`.
-    private var fresh: [(documents: FreshDocuments, commit: CommitID)] = []
+    /// Documents that commits have changed once; later changes to them are in `entries`.
+    ///
+    /// There are few of these commits, because each lookup visits all of them. The documents of
+    /// others are in `entries`.
+    private var encodedCommits: [(documents: EncodedChanges, commit: CommitID)] = []
+    /// Documents that the current transaction changes once; later changes are in `entries`.
+    var encoded = EncodedChanges()
     /// The documents of commits whose entries are still `uncommitted`.
     ///
     /// Usually the commit is durable before the next transaction begins, so `discard` drops them
@@ -30,6 +35,7 @@ package struct PendingDocuments: Sendable {
     /// Number of entries beyond which durable ones are swept.
     private var sweepThreshold = Self.initialSweepThreshold
     private static let initialSweepThreshold = 1_024
+    private static let maximumEncodedCommits = 8
     private(set) var lastCommit: CommitID = 0
 
     /// A document in the form in which a commit wrote it.
@@ -37,15 +43,17 @@ package struct PendingDocuments: Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { entries.isEmpty && fresh.isEmpty }
+    package var isEmpty: Bool { entries.isEmpty && encoded.isEmpty && encodedCommits.isEmpty }
 
     /// Returns the keys of all documents with a prefix, each once, unordered.
     package func keys(startingWith prefix: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = []
         for key in entries.keys where key.bytes.starts(with: prefix) { found.append(key.bytes) }
-        for run in fresh {
-            for key in run.documents.keys
-            where key.bytes.starts(with: prefix) && entries[key] == nil { found.append(key.bytes) }
+        for documents in encodedCommits.map(\.documents) + [encoded] {
+            for index in 0..<documents.count {
+                let key = documents.key(index)
+                if key.bytes.starts(with: prefix), entries[key] == nil { found.append(key.bytes) }
+            }
         }
         return found
     }
@@ -53,37 +61,59 @@ package struct PendingDocuments: Sendable {
     /// The pending state of a document; nil if the newest snapshot has its current state.
     package subscript(key: DocumentKey) -> Entry? {
         if !entries.isEmpty, let entry = entries[key] { return entry }
-        for run in fresh.reversed() where !run.documents.sortsLast(key) {
-            if let document = run.documents[key] {
-                return Entry(document: document, commit: run.commit)
+        if let index = encoded.index(of: key) {
+            return Entry(document: encoded.document(index), commit: Self.uncommitted)
+        }
+        for commit in encodedCommits {
+            if let index = commit.documents.index(of: key) {
+                return Entry(document: commit.documents.document(index), commit: commit.commit)
             }
         }
         return nil
     }
 
+    /// Whether the current transaction has recorded a changed state of a document.
+    func isRecorded(_ key: DocumentKey) -> Bool { entries[key]?.commit == Self.uncommitted }
+
+    /// Whether a document is pending.
+    func contains(_ key: DocumentKey) -> Bool {
+        !entries.isEmpty && entries[key] != nil || encoded.index(of: key) != nil
+            || encodedCommits.contains { $0.documents.index(of: key) != nil }
+    }
+
     /// The pending state of a document; nil if the newest snapshot has its current state.
     package subscript(bytes: [UInt8]) -> Entry? { isEmpty ? nil : self[DocumentKey(bytes)] }
 
-    /// Calls `body` with the index of each of the sorted rows whose document is pending.
+    /// Calls `body` with the index of each row whose document is pending.
     func forEachPending(of rows: [NewDocuments.Row], _ body: (Int) -> Void) {
-        if !entries.isEmpty {
-            for index in rows.indices where entries[rows[index].key] != nil { body(index) }
-        }
-        for run in fresh { run.documents.forEachCommon(with: rows, body) }
+        guard !isEmpty else { return }
+        for index in rows.indices where contains(rows[index].key) { body(index) }
     }
 
     /// Records a change of the current transaction; returns the entry that it replaces.
     mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)
         guard let old = entries.updateValue(entry, forKey: key) else {
-            let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
-            if let number, number != lastCollection {
-                collections.insert(number)
-                lastCollection = number
-            }
+            addCollection(of: key)
             return nil
         }
         return old
+    }
+
+    /// Adds the only change of a document by the current transaction.
+    mutating func append(
+        _ key: DocumentKey, _ kind: UInt8, _ state: UnsafeRawBufferPointer,
+        spellsNames: Bool = false, of original: EncodedChanges.Original? = nil
+    ) throws(EngineError) {
+        try encoded.append(key, kind, state, spellsNames: spellsNames, of: original)
+        addCollection(of: key)
+    }
+
+    private mutating func addCollection(of key: DocumentKey) {
+        let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
+        guard let number, number != lastCollection else { return }
+        collections.insert(number)
+        lastCollection = number
     }
 
     /// Restores the set of collections with pending documents.
@@ -108,41 +138,44 @@ package struct PendingDocuments: Sendable {
     /// Replaces the entries of pending commits by the documents as written, with their commits.
     private mutating func assignCommits() {
         for (documents, commit) in unassigned {
-            addCollections(of: documents.lazy.map(\.key))
             for (key, document) in documents {
+                addCollection(of: key)
                 entries[key] = Entry(document: document, commit: commit)
             }
         }
         unassigned = []
     }
 
-    private mutating func addCollections(of keys: some Sequence<DocumentKey>) {
-        var last: UInt16?
-        for key in keys {
-            let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
-            guard let number, number != last else { continue }
-            collections.insert(number)
-            last = number
-        }
-    }
-
-    /// Records a commit of documents that are new to the store.
-    mutating func record(_ documents: FreshDocuments, of commit: CommitID) {
+    /// Records that the encoded changes of the current transaction belong to a commit.
+    mutating func recordEncoded(of commit: CommitID) {
         lastCommit = commit
-        fresh.append((documents, commit))
-        addCollections(of: documents.keys)
+        guard !encoded.isEmpty else { return }
+        if encodedCommits.count < Self.maximumEncodedCommits {
+            encoded.endTransaction()
+            encodedCommits.append((encoded, commit))
+        } else {
+            for index in 0..<encoded.count {
+                let key = encoded.key(index)
+                guard entries[key]?.commit != Self.uncommitted else { continue }
+                entries[key] = Entry(document: encoded.document(index), commit: commit)
+            }
+        }
+        encoded = EncodedChanges()
     }
 
-    /// Returns the contents and leaves the value empty.
+    /// Returns the pending documents of earlier transactions, and leaves the value empty.
     mutating func drain() -> PendingDocuments {
-        defer { self = PendingDocuments() }
-        return self
+        var drained = self
+        // Their absent range may contain documents in the next snapshot.
+        drained.encoded = EncodedChanges()
+        self = PendingDocuments()
+        return drained
     }
 
     /// Drops documents of commits up to `commit`, which the newest snapshot shows; may keep some.
     mutating func discard(through commit: CommitID) {
         guard !isEmpty || !collections.isEmpty || !unassigned.isEmpty else { return }
-        fresh.removeAll { $0.commit <= commit }
+        encodedCommits.removeAll { $0.commit <= commit }
         if commit >= lastCommit {
             unassigned = []
             // A large capacity is released: the next transaction may be small.

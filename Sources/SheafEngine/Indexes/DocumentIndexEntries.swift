@@ -28,7 +28,9 @@ struct DocumentIndexEntries {
     }
 
     /// Whether the collection of a document has any of these indexes.
-    mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !builders(ofDocument: key).isEmpty }
+    mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool {
+        key.span.withUnsafeBytes { !builders(ofDocument: $0).isEmpty }
+    }
 
     /// Returns the index entry keys of a document or tombstone, index by index.
     package mutating func keys(
@@ -44,7 +46,9 @@ struct DocumentIndexEntries {
         keysOf document: borrowing StoredDocument?, _ key: [UInt8], to keys: inout IndexKeys
     ) throws(EngineError) {
         try document?.read { (bytes) throws(EngineError) in
-            try append(keysOfState: bytes, key, to: &keys)
+            try key.span.withUnsafeBytes { (key) throws(EngineError) in
+                try append(keysOfState: bytes, key, to: &keys)
+            }
         }
     }
 
@@ -66,7 +70,8 @@ struct DocumentIndexEntries {
 
     /// Appends the index entry keys of an encoded document or tombstone to `keys`.
     mutating func append(
-        keysOfState bytes: UnsafeRawBufferPointer, _ key: [UInt8], to keys: inout IndexKeys
+        keysOfState bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer,
+        to keys: inout IndexKeys
     ) throws(EngineError) {
         let makers = builders(ofDocument: key)
         guard includesTombstones || !makers.isEmpty else { return }
@@ -76,21 +81,19 @@ struct DocumentIndexEntries {
                 if includesTombstones { keys.append(tombstoneOf: key) }
                 return
             }
-            try key.span.withUnsafeBytes { key throws(Malformed) in
-                let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
-                for maker in makers {
-                    try maker.appendKey(of: document, id: id, names, with: &writer, to: &keys)
-                }
+            let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
+            for maker in makers {
+                try maker.appendKey(of: document, id: id, names, with: &writer, to: &keys)
             }
         } catch {
-            throw .damaged(key: key, error)
+            throw .damaged(key: Array(key), error)
         }
     }
 
-    private mutating func builders(ofDocument key: [UInt8]) -> [IndexKeyBuilder] {
-        guard !indexes.isEmpty,
-            let collection = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
-        else { return [] }
+    private mutating func builders(ofDocument key: UnsafeRawBufferPointer) -> [IndexKeyBuilder] {
+        guard !indexes.isEmpty, let collection = StoreKey.collection(ofDocument: key) else {
+            return []
+        }
         if let last, last.collection == collection { return last.builders }
         let found =
             builders[collection] ?? (indexes[collection] ?? []).map { IndexKeyBuilder($0, names) }

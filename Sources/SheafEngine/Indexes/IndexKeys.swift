@@ -21,7 +21,7 @@ struct IndexKeys {
     }
 
     /// Appends the tombstone entry of the document with this key.
-    mutating func append(tombstoneOf key: [UInt8]) {
+    mutating func append(tombstoneOf key: UnsafeRawBufferPointer) {
         TombstoneEntry.append(ofDocument: key, to: &bytes)
         ends.append(bytes.count)
     }

@@ -79,8 +79,8 @@ package struct DocumentVerifier {
         _ weight: UInt64, of key: [UInt8], _ hasher: inout VersionHasher, _ catalog: Catalog
     ) throws(EngineError) {
         let document = try DocumentSnapshot(snapshot, catalog).document(key)
-        let version = try document?.read { (bytes) throws(EngineError) in
-            try hasher.hash(ofState: bytes, key)
+        let version = try document.map { (document) throws(EngineError) in
+            try hasher.hash(of: document, key)
         }
         guard version != weight else { return }
         let position =

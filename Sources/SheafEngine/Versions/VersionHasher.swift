@@ -16,22 +16,32 @@ package struct VersionHasher {
     }
 
     /// Returns the hash of a document in its version; zero for a tombstone or a remnant.
-    package mutating func hash(
-        ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
+    mutating func hash(
+        ofState bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
     ) throws(EngineError) -> UInt64 {
-        let vector = try onDocument(key) { () throws(Malformed) in
+        let vector: UInt64?
+        do throws(Malformed) {
             let document = try EncodedDocument(bytes)
-            return try document.exists() ? try document.vectorHash() : nil
+            vector = try document.exists() ? try document.vectorHash() : nil
+        } catch {
+            throw .damaged(key: Array(key), error)
         }
-        guard let vector,
-            let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
-        else { return 0 }
+        guard let vector, let number = StoreKey.collection(ofDocument: key) else { return 0 }
         if last?.number != number {
             last = (number, Self.hash(ofCollection: catalog.collectionName(number) ?? ""))
         }
-        return key.span.withUnsafeBytes { (key) -> UInt64 in
-            let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
-            return Self.hash(id: id, collection: last?.hash ?? 0, vector: vector)
+        let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
+        return Self.hash(id: id, collection: last?.hash ?? 0, vector: vector)
+    }
+
+    /// Returns the hash of a document in its version; zero for a tombstone or a remnant.
+    package mutating func hash(
+        of document: borrowing StoredDocument, _ key: [UInt8]
+    ) throws(EngineError) -> UInt64 {
+        try document.read { (bytes) throws(EngineError) in
+            try key.span.withUnsafeBytes { (key) throws(EngineError) in
+                try hash(ofState: bytes, key)
+            }
         }
     }
 
@@ -40,10 +50,7 @@ package struct VersionHasher {
         _ document: StoredDocument?, _ key: [UInt8], in batch: inout WriteBatch
     ) throws(EngineError) {
         guard let document else { return }
-        let version = try document.read { (bytes) throws(EngineError) in
-            try hash(ofState: bytes, key)
-        }
-        batch.weigh(version)
+        batch.weigh(try hash(of: document, key))
     }
 
     /// Returns the hash of a document in a version, which is never zero.

@@ -109,7 +109,7 @@ extension DocumentEngine {
         in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(EngineError) {
-        transaction.fresh.reserve(documents.count)
+        transaction.reserveEncoded(documents.count)
         var collection: UInt16 = 0
         try documents.forEach { (document) throws(EngineError) in
             if let stop, stop.isSet { throw .stopped }

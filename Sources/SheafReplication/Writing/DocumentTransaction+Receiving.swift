@@ -35,8 +35,8 @@ extension DocumentTransaction {
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule?
     ) throws(EngineError) -> Reception {
         // With a rule, the result of the join must be checked.
-        if rule == nil, try receiveFresh(document, key) { return .accepted(isNew: true) }
-        guard positions[key] == nil, fresh[key] == nil else {
+        if rule == nil, try receiveNew(document, key) { return .accepted(isNew: true) }
+        guard positions[key] == nil, encoded.index(of: key) == nil else {
             throw .invalidDocument(.invalid("a document that occurs twice in a batch", at: 0))
         }
         let seen = try receivedTime(in: document, key)

@@ -124,24 +124,35 @@ package struct WriteBatch: Sendable {
         hasDeltas = false
     }
 
+    /// Adds a put that is encoded already; a later operation on the same key takes precedence.
+    package mutating func append(_ put: EncodedPut) throws(StorageError) {
+        try checkRoom(for: put.bytes.count)
+        lastOperation = bytes.count
+        bytes.append(contentsOf: put.bytes)
+        count += 1
+    }
+
     private mutating func append(
         _ kind: Operation.Kind, _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer,
         behind firstByte: UInt8? = nil
     ) throws(StorageError) {
         let payloadLength = payload.count + (firstByte == nil ? 0 : 1)
-        guard let first = key.first, Operation.isLogged(firstByte: first) else {
-            throw .invalidKey("a key has at least one byte, and its first byte is not 0 or 255")
+        try Operation.check(key, payloadLength: payloadLength)
+        let headLength = Operation.headerLength + key.count + (firstByte == nil ? 0 : 1)
+        try checkRoom(for: headLength + payload.count)
+        lastOperation = bytes.count
+        // The head is appended in one call, because this code runs for every document.
+        withUnsafeTemporaryAllocation(byteCount: headLength, alignment: 8) { head in
+            Operation.writeHeaderAndKey(
+                kind, key, firstPayloadByte: firstByte, payloadLength: payloadLength, to: head)
+            bytes.append(contentsOf: UnsafeRawBufferPointer(head))
         }
-        guard key.count <= Limits.maximumKeyLength else {
-            throw .limit(
-                name: "maximumKeyLength", value: key.count, limit: Limits.maximumKeyLength)
-        }
-        guard payloadLength <= Limits.maximumPayloadLength else {
-            throw .limit(
-                name: "maximumPayloadLength", value: payloadLength,
-                limit: Limits.maximumPayloadLength)
-        }
-        let length = Operation.headerLength + key.count + payloadLength
+        bytes.append(contentsOf: payload)
+        count += 1
+    }
+
+    /// Throws if a commit cannot have one more operation, and `length` more bytes.
+    private func checkRoom(for length: Int) throws(StorageError) {
         guard bytes.count + length <= Limits.maximumCommitLength else {
             throw .limit(
                 name: "maximumCommitLength", value: bytes.count + length,
@@ -152,20 +163,5 @@ package struct WriteBatch: Sendable {
                 name: "maximumCommitOperations", value: count + 1,
                 limit: Limits.maximumCommitOperations)
         }
-        lastOperation = bytes.count
-        // The header is appended in one call, because this code runs for every document.
-        withUnsafeTemporaryAllocation(
-            byteCount: Operation.headerLength, alignment: 8
-        ) { header in
-            header[0..<Operation.headerLength].update(repeating: 0)
-            header.store(kind.rawValue, at: Operation.Layout.kind)
-            header.store(UInt16(key.count), at: Operation.Layout.keyLength)
-            header.store(UInt32(payloadLength), at: Operation.Layout.payloadLength)
-            bytes.append(contentsOf: UnsafeRawBufferPointer(header))
-        }
-        bytes.append(contentsOf: key)
-        if let firstByte { bytes.append(firstByte) }
-        bytes.append(contentsOf: payload)
-        count += 1
     }
 }

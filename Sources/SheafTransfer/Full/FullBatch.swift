@@ -78,7 +78,7 @@ struct FullBatch {
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> Int {
         try engine.write(from: nil, append: append) { (transaction) throws(EngineError) in
-            transaction.fresh.reserve(documents.count)
+            transaction.reserveEncoded(documents.count)
             var changed = 0
             var collection: UInt16 = 0
             try documents.forEach { (document) throws(EngineError) in

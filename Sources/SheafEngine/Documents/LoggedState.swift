@@ -1,0 +1,21 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// The state of a document in a single operation of the log.
+///
+/// Its bytes are valid as long as the snapshot that they were read from.
+struct LoggedState: Sendable {
+    nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+    let payloadLength: Int
+
+    /// Reads the state of a put.
+    init(_ put: Operation) throws(Malformed) {
+        let payload = put.payload
+        var state = try DocumentPayload.plainState(payload)
+        if state == nil { state = try DocumentPayload(payload).state }
+        guard let state else { throw .invalid("a delta without a state", at: 0) }
+        bytes = state.bytes
+        payloadLength = payload.count
+    }
+}
