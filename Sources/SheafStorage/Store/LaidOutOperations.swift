@@ -11,8 +11,8 @@ struct LaidOutOperations {
         let weight: UInt64?
     }
 
-    /// Number of operations below which each key is looked up from the root.
-    private static let fewOperations = 16
+    /// Number of operations from which ascending keys enter the tree leaf by leaf.
+    private static let minimumAscendingCount = 16
 
     private var entries: [Entry] = []
     private var weights: ArraySlice<(operation: Int, weight: UInt64)>
@@ -88,7 +88,7 @@ struct LaidOutOperations {
 
     /// Whether there are enough operations, in the order of their keys already.
     private func isAscending(_ key: (Int) -> UnsafeRawBufferPointer) -> Bool {
-        entries.count >= Self.fewOperations && KeyOrder.isAscending(entries.count, key)
+        entries.count >= Self.minimumAscendingCount && KeyOrder.isAscending(entries.count, key)
     }
 
     @inline(__always)

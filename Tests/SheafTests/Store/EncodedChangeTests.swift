@@ -269,7 +269,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a document inserted and evicted in one transaction does not return`() async throws {
+    @Test func `a document inserted and evicted in one transaction stays absent`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 0, 'n': 0})")
         try await store.transaction { transaction in
