@@ -5,7 +5,7 @@ import SheafStorage
 
 /// Scans of columns in memory.
 extension SnapshotReader {
-    package var usesColumns: Bool { columns != nil && pending.isEmpty }
+    package var usesColumns: Bool { columns != nil && !hasPending }
 
     package func hasColumns(for scan: ColumnScan) -> Bool {
         columns?.has(scan.paths, of: scan.keys) ?? false
@@ -16,7 +16,7 @@ extension SnapshotReader {
     ) throws(StoreError) -> Bool {
         // A meter charges for documents, which must not depend on the scans of others.
         guard interruption?.isMetered != true else { return false }
-        guard let columns, pending.isEmpty, let view = try columns.updatedView(of: scan, self)
+        guard let columns, !hasPending, let view = try columns.updatedView(of: scan, self)
         else {
             return false
         }

@@ -9,7 +9,7 @@ extension SnapshotReader {
 
     package func past(_ point: PastPoint) throws(StoreError) -> any QueryStore {
         let commit = try commit(at: point)
-        guard commit != self.commit || !pending.isEmpty else { return self }
+        guard commit != self.commit || hasPending else { return self }
         do throws(EngineError) {
             let past =
                 if let pastStates {

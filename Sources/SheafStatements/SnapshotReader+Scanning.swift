@@ -29,7 +29,7 @@ extension SnapshotReader {
             var start = 0
             while start < pointers.count {
                 try interruption?.check()
-                if let filter, start >= firstLength, pending.isEmpty,
+                if let filter, start >= firstLength, !hasPending,
                     pointers.count - start >= ParallelScan.minimumLength
                 {
                     let length = min(pointers.count - start, ParallelScan.maximumLength)
@@ -123,7 +123,7 @@ extension SnapshotReader {
         _ body: Visitor
     ) throws(StoreError) -> Bool {
         guard let base = stored.baseAddress, !stored.isEmpty else { return true }
-        guard pending.isEmpty, (try? documents.open(stored, where: filter)) != nil else {
+        guard !hasPending, (try? documents.open(stored, where: filter)) != nil else {
             // Documents are read one by one: pending ones replace some, and errors keep their
             // order.
             for index in stored.indices {
@@ -169,7 +169,7 @@ extension SnapshotReader {
     ) throws(StoreError) -> Bool {
         tally.entries += 1
         let logged = try operation(at: pointer)
-        guard pending.isEmpty || pending[Array(logged.key)] == nil else { return true }
+        guard !hasPending || pending[Array(logged.key)] == nil else { return true }
         tally.fetched += 1
         return try visit(logged, at: pointer, filter, body)
     }

@@ -9,6 +9,10 @@ package final class SnapshotReader: QueryStore {
     package let snapshot: DocumentSnapshot
     /// Documents changed by the transaction, which replace those of the snapshot.
     private(set) var pending: PendingDocuments
+    /// Whether there are such documents.
+    ///
+    /// It is stored, because asking `pending` would copy it for each document.
+    private(set) var hasPending: Bool
     let virtual: any VirtualCollections
     /// The cache of earlier states, if there is one.
     let pastStates: PastStates?
@@ -34,6 +38,7 @@ package final class SnapshotReader: QueryStore {
         self.planState = planState
         self.storeNumber = storeNumber
         self.pending = pending
+        hasPending = !pending.isEmpty
         self.virtual = virtual
         self.pastStates = pastStates
     }
@@ -56,7 +61,7 @@ package final class SnapshotReader: QueryStore {
     ///
     /// Rows read before stay valid: those of pending documents are copies.
     func releasePending() {
-        pending = PendingDocuments()
+        (pending, hasPending) = (PendingDocuments(), false)
     }
 
     package func collection(_ name: String) -> CollectionDescription? {
@@ -119,7 +124,7 @@ package final class SnapshotReader: QueryStore {
         _ key: [UInt8], _ body: (ScannedDocument) throws(StoreError) -> Void
     ) throws(StoreError) {
         try countRead()
-        if !pending.isEmpty, let found = pending[key] {
+        if hasPending, let found = pending[key] {
             guard let document = found.document else { return }
             let position = pendingPosition(of: key)
             return try key.span.withUnsafeBytes { (key) throws(StoreError) in
@@ -137,7 +142,7 @@ package final class SnapshotReader: QueryStore {
     package func read(
         _ key: UnsafeRawBufferPointer, _ body: (ScannedDocument) throws(StoreError) -> Void
     ) throws(StoreError) {
-        guard pending.isEmpty else { return try read(Array(key), body) }
+        guard !hasPending else { return try read(Array(key), body) }
         try countRead()
         guard let pointer = snapshot.log.recordPointer(of: key) else { return }
         try read(at: pointer, body)
@@ -157,7 +162,7 @@ package final class SnapshotReader: QueryStore {
     package func read(
         _ keys: KeyBatch, _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
     ) throws(StoreError) {
-        guard pending.isEmpty else {
+        guard !hasPending else {
             var goesOn = true
             for number in 0..<keys.count where goesOn {
                 try read(Array(keys[number])) { (document) throws(StoreError) in
