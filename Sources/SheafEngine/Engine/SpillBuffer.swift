@@ -31,7 +31,7 @@ package struct SpillBuffer: Sendable {
 
     package private(set) var count = 0
     /// The first blocks, once they are moved to disk.
-    private var file: StagingFile?
+    private var file: SpillFile?
     /// The blocks after those in the file.
     private var blocks: [[UInt8]] = []
     /// The last block.
@@ -90,11 +90,11 @@ package struct SpillBuffer: Sendable {
     /// Moves all blocks to a file.
     package mutating func moveToDisk(_ store: StoreEngine) throws(StorageError) {
         endBlock()
-        let file: StagingFile
+        let file: SpillFile
         if let known = self.file {
             file = known
         } else {
-            file = try StagingFile(in: store)
+            file = try SpillFile(in: store)
             self.file = file
         }
         for block in blocks { try file.append(block) }

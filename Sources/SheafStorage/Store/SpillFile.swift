@@ -2,7 +2,7 @@ import SheafBytes
 import Synchronization
 
 /// An anonymous file for data too large for memory; it is deleted when the last reference is gone.
-package final class StagingFile: Sendable {
+package final class SpillFile: Sendable {
     private struct Block {
         let offset: Int
         let length: Int
@@ -12,7 +12,7 @@ package final class StagingFile: Sendable {
     private let file: any VolumeFile
     private let blocks = Mutex<[Block]>([])
 
-    /// Creates a staging file in the directory of a store.
+    /// Creates a spill file in the directory of a store.
     package init(in store: StoreEngine) throws(StorageError) {
         let volume = store.volume
         let name = FileName.temporaryName(store.options.random())
