@@ -69,7 +69,7 @@ final class MeshPeer {
         skew = member.skewMilliseconds
         clock.setWall(milliseconds: UInt64(Int(clock.clock.wallMilliseconds()) + Self.start + skew))
         volume = SimulatedVolume(seed: seed)
-        store = try StoreEngine(opening: volume, options: Self.options(clock, source))
+        store = try StoreEngine(opening: volume, options: Self.options(number, clock, source))
         queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
         replicator = Self.makeReplicator(queries, key, attachments, limits, source)
@@ -78,8 +78,12 @@ final class MeshPeer {
     /// Returns the maximum number of new documents in a listed commit, small for every other peer.
     private static func maximumListed(_ number: Int) -> Int { number % 2 == 0 ? 2 : 4_096 }
 
-    private static func options(_ clock: FakeClock, _ source: SeededSource) -> LogStoreOptions {
+    private static func options(
+        _ number: Int, _ clock: FakeClock, _ source: SeededSource
+    ) -> LogStoreOptions {
         var options = LogStoreOptions()
+        // Changes beyond this length are written before their transaction commits.
+        if number % 3 == 1 { options.stagingThreshold = 100 }
         options.segmentLength = 16_000
         options.runsMaintenance = false
         options.history = HistoryHorizon(commits: 30, bytes: .max)
@@ -106,7 +110,7 @@ final class MeshPeer {
         opening += 1
         isFlushing = false
         self.volume = volume
-        store = try StoreEngine(opening: volume, options: Self.options(clock, source))
+        store = try StoreEngine(opening: volume, options: Self.options(number, clock, source))
         queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
         replicator = Self.makeReplicator(queries, key, attachments, limits, source)

@@ -58,6 +58,8 @@ package final class QuerySimulation {
     private static func options(_ seed: UInt64, _ clock: FakeClock) -> LogStoreOptions {
         var options = LogStoreOptions()
         options.segmentLength = 12_000
+        // Changes beyond this length are written before their transaction commits.
+        if seed.isMultiple(of: 3) { options.stagingThreshold = 100 }
         options.history = HistoryHorizon(commits: 10, bytes: .max)
         options.clock = clock.clock
         let random = SeededSource(seed: seed)

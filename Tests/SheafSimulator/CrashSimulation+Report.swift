@@ -34,6 +34,8 @@ extension CrashSimulation {
         package var images: [Phase: Int] = [:]
         package var runs = 0
         package var commits = 0
+        /// The number of commits with staged records.
+        package var stagedCommits = 0
         /// The numbers of readers opened, of their refreshes, and of those that read all keys anew.
         package var openedReaders = 0
         package var refreshes = 0
@@ -53,6 +55,7 @@ extension CrashSimulation {
             images.merge(other.images, uniquingKeysWith: +)
             runs += other.runs
             commits += other.commits
+            stagedCommits += other.stagedCommits
             verified += other.verified
             openedReaders += other.openedReaders
             refreshes += other.refreshes

@@ -80,6 +80,7 @@ package final class CrashSimulation {
         options.runsMaintenance = false
         options.segmentLength = 600 + random.below(3_000)
         options.recordLength = 200 + random.below(1_000)
+        options.stagingThreshold = 1 + random.below(600)
         options.checkpointLength = 300 + random.below(4_000)
         // The limit is so low that some compaction plans skip the first segment.
         options.freeGarbage = random.below(8_000)
@@ -146,19 +147,24 @@ package final class CrashSimulation {
     }
 
     private func append(to engine: StoreEngine) throws {
-        var batch = ModelBatch(after: model)
+        let isDurable = engine.snapshot().commit == engine.lastCommit
+        var (batch, staged) = (ModelBatch(after: model), Set<Int>())
+        if isDurable, random.chance(1, in: 4) { (batch, staged) = try stagedBatch(in: engine) }
+        if !staged.isEmpty, random.chance(1, in: 6) { return }
         // Some commits span several segments.
         let count = random.chance(1, in: 40) ? 150 : random.chance(1, in: 10) ? 30 : 4
         for _ in 0...random.below(count) {
             let key = random.below(model.keyCount)
             let draw = random.below(10)
             let length = random.below(random.chance(1, in: 8) ? 900 : 60)
+            guard !staged.contains(key) else { continue }
             switch draw {
             case 0..<2: try batch.remove(key)
             case 2..<2 + deltaShare: try batch.appendDelta(key, random.bytes(length))
             default: try batch.put(key, random.bytes(length))
             }
         }
+        guard !batch.changes.isEmpty else { return }
         if random.chance(1, in: 30) { try expectRefusal(batch, by: engine) }
         let commit = try engine.append(batch.batch)
         engine.whenDurable(commit) { [acknowledged] result in
@@ -166,9 +172,21 @@ package final class CrashSimulation {
         }
         model.commit(batch.changes)
         report.commits += 1
+        if batch.hasStaged { report.stagedCommits += 1 }
         guard commit == model.last else {
             throw Violation("commit \(model.last) was numbered \(commit)")
         }
+    }
+
+    /// Returns a batch with puts that are in files already, and their keys.
+    private func stagedBatch(in engine: StoreEngine) throws -> (ModelBatch, Set<Int>) {
+        let keys = Set((0...random.below(model.keyCount)).map { _ in random.below(model.keyCount) })
+        let puts = keys.sorted().map {
+            ($0, random.bytes(1 + random.below(random.chance(1, in: 4) ? 900 : 60)))
+        }
+        // The simulated disk also draws from `random` during the call.
+        var removals = SeededRandom(seed: random.next(), "removals")
+        return (try ModelBatch(after: model, staging: puts, in: engine, &removals), keys)
     }
 
     /// Verifies that a delta record without a base is refused without side effects.
@@ -252,7 +270,8 @@ package final class CrashSimulation {
     }
 
     func dropEngine() {
-        engine = nil
+        // Releasing an engine may remove files, before which images are drawn: they read `engine`.
+        withExtendedLifetime(engine) { engine = nil }
         // Snapshots of the old engine stay readable, but recovery may roll back commits they show.
         held = []
     }

@@ -122,6 +122,7 @@ struct FaultWorkload {
         random = SeededRandom(seed: seed, "workload")
         options.segmentLength = 2_000
         options.recordLength = 300
+        options.stagingThreshold = 200
         options.history = HistoryHorizon(commits: 6, bytes: .max)
         options.clock = FakeClock().clock
         options.runsMaintenance = false
@@ -133,8 +134,9 @@ struct FaultWorkload {
         for round in 0..<3 {
             try attempt { workload throws(StorageError) in try workload.open() }
             for number in 0..<12 {
-                // The seventh commit needs several records, the tenth several segments.
-                let count = number == 6 ? 12 : number == 9 ? 60 : 2
+                // The seventh commit needs several records, the tenth several segments. The fourth
+                // has puts that are in files already.
+                let count = number == 6 ? 12 : number == 9 ? 60 : number == 3 ? 3 : 2
                 try attempt { workload throws(StorageError) in
                     try workload.commit(operations: count)
                 }
@@ -207,9 +209,14 @@ struct FaultWorkload {
     private mutating func commit(operations count: Int) throws(StorageError) {
         if engine == nil { try open() }
         guard let engine else { return }
-        var batch = ModelBatch(after: model)
+        var (batch, staged) = (ModelBatch(after: model), 0)
+        if count == 3, engine.snapshot().commit == engine.lastCommit {
+            staged = model.keyCount - 2
+            let puts = (0..<staged).map { ($0, random.bytes(1 + random.below(150))) }
+            batch = try ModelBatch(after: model, staging: puts, in: engine, &random)
+        }
         for _ in 0..<count {
-            let key = random.below(model.keyCount)
+            let key = staged + random.below(model.keyCount - staged)
             switch random.below(10) {
             case 0..<2: try batch.remove(key)
             case 2..<5: try batch.appendDelta(key, random.bytes(random.below(150)))

@@ -3,13 +3,13 @@ import Testing
 
 /// A sample of the runs of `sheaf-check simulate` in release builds.
 @Suite struct CrashSimulationTests {
-    private let firstSeed: UInt64 = 9_000
+    private let firstSeed: UInt64 = 9_010
 
     @Test func `a store that loses power at any call keeps its acknowledged commits`() throws {
         var report = CrashSimulation.Report()
         var digests: [UInt64] = []
         // The last seed is run twice to verify that runs are deterministic.
-        for seed in [0, 1, 2, 3, 4, 5, 5].map({ firstSeed + $0 }) {
+        for seed in [0, 1, 2, 3, 4, 5, 6, 7, 7].map({ firstSeed + $0 }) {
             let simulation = CrashSimulation(seed: seed)
             try simulation.run()
             report.add(simulation.report)
@@ -20,9 +20,11 @@ import Testing
             #expect(report.images[phase, default: 0] >= 20, "\(phase.rawValue)")
         }
         #expect(report.verified > 50 && report.replayed > 200)
-        #expect(report.openedReaders > 100 && report.refreshes > 1_000)
+        #expect(report.openedReaders > 100)
+        #expect(report.refreshes > 1_000)
         #expect(report.reloads > 0)
-        #expect(digests[5] == digests[6])
-        #expect(Set(digests).count == 6)
+        #expect(report.stagedCommits > 20)
+        #expect(digests[7] == digests[8])
+        #expect(Set(digests).count == 8)
     }
 }

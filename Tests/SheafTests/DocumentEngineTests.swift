@@ -4,6 +4,7 @@ import SheafDocument
 import SheafEngine
 import SheafStorage
 import SheafTestSupport
+import Synchronization
 import Testing
 
 /// Commits of the document engine.
@@ -49,6 +50,17 @@ import Testing
             DocumentChange("cars", "a", .edit([.increment(path: ["n"], by: .integer(-7))])))
         #expect(try value("a") == ["x": 2, "y": 2, "n": -2])
         #expect(store.snapshot().commit == 3)
+    }
+
+    @Test func `pending documents are released once their commits are durable`() throws {
+        for number in 0..<20 as Range<Int64> { try commit(insert(.integer(number), ["x": 1])) }
+        // Some are changed again, and are pending in another form.
+        try commit(DocumentChange("cars", .integer(1), .edit([.set(path: ["x"], to: 3)])))
+        let before = engine.state.withLock { $0.pending.isEmpty }
+        try store.flush()
+        let after = engine.state.withLock { $0.pending.isEmpty }
+        #expect(!before && after)
+        #expect(try value(.integer(1)) == ["x": 3])
     }
 
     @Test func `a deleted or evicted document can be inserted again in the same commit`() throws {

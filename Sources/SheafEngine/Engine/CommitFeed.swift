@@ -87,7 +87,7 @@ package final class CommitFeed: Sendable {
             if changes.isEmpty { changes.reserveCapacity(encoded.count) }
             for index in 0..<encoded.count where !transaction.isSuperseded(index) {
                 let before = encoded.original(index).map {
-                    StoredDocument($0.document, in: transaction.snapshot)
+                    StoredDocument($0, in: transaction.snapshot)
                 }
                 changes.append(
                     Change(

@@ -15,6 +15,13 @@ package struct ClockRepair: Sendable, Equatable {
 }
 
 extension DocumentEngine {
+    static func randomSite(_ random: () -> UInt64) -> Site {
+        while true {
+            let site = Site(rawValue: random())
+            if site != .initial, site != EncodedDocument.evictionSite { return site }
+        }
+    }
+
     /// Rewrites all documents with stamps ahead of the system clock, and resets the clock.
     ///
     /// The store continues with a new site whose clock starts at the current time. The rewritten

@@ -102,9 +102,11 @@ package final class DocumentEngine: Sendable {
                 isClockEarlierThanLog: known?.clock != nil))
         mayHaveUnproven.store(state.withLock(\.unproven.mayHaveEntries), ordering: .relaxed)
         isComplete = true
+        store.onPublishingToDocuments { [weak self] in self?.releaseDurable() }
     }
 
     deinit {
+        store.onPublishingToDocuments(nil)
         store.endInterpretation()
     }
 
@@ -177,13 +179,6 @@ package final class DocumentEngine: Sendable {
         guard latest.milliseconds >= wall, latest != .initial else { return latest }
         let milliseconds = latest.milliseconds + options.random() % 256 + 1
         return HybridTime(milliseconds: min(milliseconds, HybridTime.maximumMilliseconds))
-    }
-
-    static func randomSite(_ random: () -> UInt64) -> Site {
-        while true {
-            let site = Site(rawValue: random())
-            if site != .initial, site != EncodedDocument.evictionSite { return site }
-        }
     }
 
     /// The newest catalog, including names that the log does not have yet.
@@ -259,7 +254,7 @@ package final class DocumentEngine: Sendable {
         // The next write must be later than the last record, because a backup can end with it.
         if !state.isClockEarlierThanLog { state.clock.advance(toMilliseconds: store.appendedAt) }
         var transaction = DocumentTransaction(
-            snapshot, state.catalog, state.clock,
+            store, snapshot, state.catalog, state.clock,
             now: store.options.clock.wallMilliseconds(), state.pending.drain(), in: encodingMemory,
             maximumChangedLength: store.options.transactionLength)
         transaction.ownWrites = state.ownWrites

@@ -88,9 +88,7 @@ extension DocumentTransaction {
         }
         guard let state, state.count <= WorkingDocument.smallLength else { return false }
         return try state.span.withUnsafeBytes { (bytes) throws(EngineError) in
-            try append(
-                key, bytes,
-                of: EncodedChanges.Original(document: original, edits: edits, stamp: stamp))
+            try append(key, bytes, of: original)
         }
     }
 
@@ -103,10 +101,7 @@ extension DocumentTransaction {
         }
         guard let tombstone else { return false }
         try tombstone.span.withUnsafeBytes { (bytes) throws(EngineError) in
-            try addLength(bytes.count)
-            try pending.append(
-                key, DocumentPayload.completeKind, bytes,
-                of: EncodedChanges.Original(document: original, edits: nil, stamp: stamp))
+            try addEncoded(key, DocumentPayload.completeKind, bytes, of: original)
         }
         usedStamp = stamp
         return true
@@ -115,14 +110,22 @@ extension DocumentTransaction {
     /// Adds an encoded state without tokens; returns false if it may exceed a limit.
     private mutating func append(
         _ key: DocumentKey, _ state: UnsafeRawBufferPointer, spellsNames: Bool = false,
-        of original: EncodedChanges.Original? = nil
+        of original: LoggedState? = nil
     ) throws(EngineError) -> Bool {
         guard state.count <= lengthWithinLimits else { return false }
-        try addLength(state.count)
-        try pending.append(
+        try addEncoded(
             key, DocumentPayload.stateKind, state, spellsNames: spellsNames, of: original)
         usedStamp = stamp
         return true
+    }
+
+    private mutating func addEncoded(
+        _ key: DocumentKey, _ kind: UInt8, _ state: UnsafeRawBufferPointer,
+        spellsNames: Bool = false, of original: LoggedState? = nil
+    ) throws(EngineError) {
+        try addLength(state.count)
+        try pending.encoded.stageIfNeeded(in: store, after: snapshot)
+        try pending.append(key, kind, state, spellsNames: spellsNames, of: original)
     }
 
     /// The length up to which a document passes the limits even with all of its names spelled out.
@@ -150,8 +153,7 @@ extension DocumentTransaction {
         try recordOwnLostWrites(in: document, own)
         try observe(latest)
         recordAttachmentIDs(document.bytes)
-        try addLength(document.bytes.count)
-        try pending.append(key, DocumentPayload.stateKind, document.bytes)
+        try addEncoded(key, DocumentPayload.stateKind, document.bytes)
         isListed = false
         return true
     }
@@ -170,28 +172,31 @@ extension DocumentTransaction {
     ) throws(EngineError) -> WorkingDocument {
         let original = pending.encoded.original(index)
         var document = try WorkingDocument.open(
-            key, original.map { StoredDocument($0.document, in: snapshot) })
-        if let original {
-            let isChanged: Bool
-            if let edits = original.edits {
-                do throws(DocumentError) {
-                    isChanged = try document.applyPlainly(
-                        edits, at: original.stamp, catalog.names, in: encodingMemory)
-                } catch {
-                    throw .document(error)
-                }
-            } else {
-                isChanged = try document.delete(at: original.stamp)
-            }
-            precondition(isChanged, "A change that was encoded can be made again.")
+            key, original.map { StoredDocument($0, in: snapshot) })
+        if original != nil, pending.encoded.isDeletion(index) {
+            _ = try document.delete(at: try sharedStamp())
         } else {
-            try document.apply(
-                ChangedBytes(
-                    bytes: pending.encoded.state(index), isDerivable: false,
-                    spellsNames: pending.encoded.spellsNames(index)), catalog.names)
+            try document.apply(try encodedChange(index, of: &document), catalog.names)
         }
         superseded.insert(index)
         return document
+    }
+
+    /// Returns an encoded change in the form that `WorkingDocument.apply` accepts.
+    private func encodedChange(
+        _ index: Int, of document: inout WorkingDocument
+    ) throws(EngineError) -> ChangedBytes {
+        guard let base = try document.base() else {
+            return ChangedBytes(
+                bytes: pending.encoded.state(index), isDerivable: false,
+                spellsNames: pending.encoded.spellsNames(index))
+        }
+        let delta = try onDocument(document.key.bytes) { () throws(Malformed) in
+            try Changes.extract(
+                from: try EncodedDocument(pending.encoded.put(index).rest), since: base,
+                touched: [], catalog.names)
+        }
+        return ChangedBytes(bytes: delta, isDerivable: true, spellsNames: false)
     }
 
     /// Removes the encoded changes from the one with number `count` on.
@@ -212,25 +217,62 @@ extension DocumentTransaction {
         return pending.encoded.index(of: key).map { pending.encoded.state($0) }
     }
 
-    /// Writes the encoded changes and their index entries to a batch.
+    /// Copies the changes without superseded ones, if files contain some.
+    ///
+    /// All records of the files become part of the commit.
+    mutating func removeSupersededFromFiles() throws(EngineError) {
+        let count = pending.encoded.stagedCount
+        guard superseded.contains(where: { $0 < count }) else { return }
+        pending.encoded = try pending.encoded.removing(superseded, in: store, after: snapshot)
+        superseded = []
+    }
+
+    /// Creates a batch with the changes that are in files and their index entries, and its hasher.
+    mutating func makeBatchOfStaged(
+        tracksVersions: Bool, _ entries: inout DocumentIndexEntries
+    ) throws(EngineError) -> (WriteBatch, VersionHasher?) {
+        let encoded = encoded
+        var hasher = tracksVersions ? VersionHasher(catalog) : nil
+        var batch = try onStorage { () throws(StorageError) in try WriteBatch(encoded.staged) }
+        try write(0..<encoded.stagedCount, of: encoded, into: &batch, &entries, &hasher)
+        return (batch, hasher)
+    }
+
+    /// Writes the encoded changes that are in memory, and their index entries, to a batch.
     mutating func writeEncoded(
         into batch: inout WriteBatch, _ entries: inout DocumentIndexEntries,
         _ hasher: inout VersionHasher?
     ) throws(EngineError) {
         // A copy, because the property would copy the changes for each access.
         let encoded = encoded
-        guard !encoded.isEmpty else { return }
-        batch.reserve(batch.byteCount + encoded.length + encoded.count * 64)
+        let range = encoded.stagedCount..<encoded.count
+        guard !range.isEmpty else { return }
+        batch.reserve(batch.byteCount + encoded.lengthInMemory + range.count * 64)
+        try write(range, of: encoded, into: &batch, &entries, &hasher)
+    }
+
+    private mutating func write(
+        _ range: Range<Int>, of encoded: EncodedChanges, into batch: inout WriteBatch,
+        _ entries: inout DocumentIndexEntries, _ hasher: inout VersionHasher?
+    ) throws(EngineError) {
         var (before, after) = (IndexKeys(), IndexKeys())
-        for index in 0..<encoded.count where !isSuperseded(index) {
+        for index in range where !isSuperseded(index) {
             if encoded.spellsNames(index) { spellings += try encoded.spelledNames(index) }
             let put = encoded.put(index)
             before.removeAll()
             after.removeAll()
-            if let original = encoded.originalState(index) {
-                try entries.append(keysOfState: original, put.key, to: &before)
+            if let original = encoded.original(index) {
+                try entries.append(keysOfState: original.bytes, put.key, to: &before)
             }
-            do throws(StorageError) { try batch.append(put) } catch { throw .storage(error) }
+            do throws(StorageError) {
+                if index < encoded.stagedCount {
+                    batch.select(staged: index)
+                } else {
+                    try batch.append(put)
+                }
+            } catch {
+                throw .storage(error)
+            }
             if let hash = try hasher?.hash(ofState: put.rest, put.key) { batch.weigh(hash) }
             try entries.append(keysOfState: put.rest, put.key, to: &after)
             do throws(StorageError) { try before.replace(with: after, in: &batch) } catch {

@@ -4,6 +4,7 @@ package import SheafStorage
 
 /// Changes that become one commit.
 package struct DocumentTransaction: Sendable {
+    let store: StoreEngine
     package let snapshot: LogSnapshot
     /// Documents of commits that are not durable yet, and documents that this transaction changed.
     ///
@@ -88,10 +89,12 @@ package struct DocumentTransaction: Sendable {
     /// The memory in which inserted documents are encoded.
     let encodingMemory: EncodingMemory
 
-    package init(
-        _ snapshot: LogSnapshot, _ catalog: Catalog, _ clock: HybridClock, now: UInt64,
+    init(
+        _ store: StoreEngine, _ snapshot: LogSnapshot, _ catalog: Catalog, _ clock: HybridClock,
+        now: UInt64,
         _ pending: PendingDocuments, in memory: EncodingMemory, maximumChangedLength: Int = .max
     ) {
+        self.store = store
         encodingMemory = memory
         self.maximumChangedLength = maximumChangedLength
         self.snapshot = snapshot
@@ -297,7 +300,9 @@ package struct DocumentTransaction: Sendable {
         from origin: CommitOrigin?, writing site: SiteRecordUpdate?, _ dictionary: NameDictionary,
         tracksVersions: Bool
     ) throws(EngineError) -> WriteBatch {
-        var batch = WriteBatch()
+        try removeSupersededFromFiles()
+        var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
+        var (batch, hasher) = try makeBatchOfStaged(tracksVersions: tracksVersions, &entries)
         // Large documents are written as deltas, so their length is no estimate.
         batch.reserve(
             min(changedLength + working.count * Self.estimatedOverhead, Self.maximumReserved))
@@ -317,9 +322,7 @@ package struct DocumentTransaction: Sendable {
         try writeImportProgress(into: &batch)
         try writeStoredShards(into: &batch)
         batch.keepsIndexProgress = true
-        var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
         var (before, after) = (IndexKeys(), IndexKeys())
-        var hasher = tracksVersions ? VersionHasher(catalog) : nil
         stored.reserveCapacity(working.count)
         // Documents are accessed by index: a copy of each would retain a dozen references.
         for position in working.indices where working[position].isChanged {

@@ -7,15 +7,6 @@ import SheafStorage
 /// Most documents are changed once in a transaction, and need no `WorkingDocument`. One that is
 /// changed again is opened: its `WorkingDocument` then supersedes the encoded change.
 package struct EncodedChanges: Sendable {
-    /// The change of a document that the store has.
-    struct Original: Sendable {
-        /// The document before the change, in the log of the snapshot that the transaction keeps.
-        let document: LoggedState
-        /// The edits; nil for a deletion.
-        let edits: [Edit]?
-        let stamp: Stamp
-    }
-
     private struct Entry: Sendable {
         let hash: UInt64
         let location: EncodedPuts.Location
@@ -30,7 +21,8 @@ package struct EncodedChanges: Sendable {
 
     private var puts = EncodedPuts()
     private var entries: [Entry] = []
-    private var originals: [Original] = []
+    /// The documents before their changes, in the log of the snapshot that the transaction keeps.
+    private var originals: [LoggedState] = []
     /// Numbers of entries, each plus one, as a hash table with open addressing; zero is free.
     ///
     /// The number of slots is a power of two, and at least twice that of the entries.
@@ -41,10 +33,16 @@ package struct EncodedChanges: Sendable {
     private var keysOutsideRange = 0
     /// Total length of the documents.
     private(set) var length = 0
+    /// An estimate of the length of the documents that are in memory.
+    var lengthInMemory: Int { max(length - (staged?.byteCount ?? 0), 0) }
 
     package init() {}
 
     package var count: Int { entries.count }
+    /// The number of changes that are in files; they are the first ones.
+    var stagedCount: Int { puts.stagedCount }
+    /// The records that are in files.
+    var staged: StagedRecords? { puts.staged }
     package var isEmpty: Bool { entries.isEmpty }
     /// The number of documents that are new to the store, before `endTransaction`.
     var newCount: Int { entries.count - originals.count }
@@ -86,7 +84,7 @@ package struct EncodedChanges: Sendable {
     /// Adds the change of a document that has none yet.
     mutating func append(
         _ key: DocumentKey, _ kind: UInt8, _ state: UnsafeRawBufferPointer,
-        spellsNames: Bool = false, of original: Original? = nil
+        spellsNames: Bool = false, of original: LoggedState? = nil
     ) throws(EngineError) {
         let location = try onStorage { () throws(StorageError) in
             try key.bytes.span.withUnsafeBytes { key throws(StorageError) in
@@ -105,6 +103,42 @@ package struct EncodedChanges: Sendable {
         } else {
             fill(entries.count - 1)
         }
+    }
+
+    /// Writes changes to files of the store if they take too much memory.
+    mutating func stageIfNeeded(
+        in store: StoreEngine, after snapshot: LogSnapshot
+    ) throws(EngineError) {
+        do throws(StorageError) { try puts.stageIfNeeded(in: store, after: snapshot) } catch {
+            throw .storage(error)
+        }
+    }
+
+    /// Returns the changes without those of the given numbers.
+    func removing(
+        _ numbers: Set<Int>, in store: StoreEngine, after snapshot: LogSnapshot
+    ) throws(EngineError) -> EncodedChanges {
+        var kept = EncodedChanges()
+        kept.reserve(count - numbers.count)
+        for index in entries.indices where !numbers.contains(index) {
+            try kept.stageIfNeeded(in: store, after: snapshot)
+            kept.append(copying: index, of: self)
+        }
+        return kept
+    }
+
+    private mutating func append(copying index: Int, of other: EncodedChanges) {
+        let (entry, put) = (other.entries[index], other.put(index))
+        let location = puts.append(put)
+        let original = other.original(index)
+        if let original { originals.append(original) }
+        entries.append(
+            Entry(
+                hash: entry.hash, location: location,
+                original: original == nil ? -1 : Int32(originals.count - 1),
+                spellsNames: entry.spellsNames))
+        length += put.rest.count
+        fill(entries.count - 1)
     }
 
     private mutating func resize(to count: Int) {
@@ -162,18 +196,14 @@ package struct EncodedChanges: Sendable {
         absentRange = KeyRange(from: [], to: [])
     }
 
-    /// Returns the original of a changed document; nil if the document is new.
-    func original(_ index: Int) -> Original? {
+    /// Returns a document before its change; nil if the document is new.
+    func original(_ index: Int) -> LoggedState? {
         let original = entries[index].original
         return original < 0 ? nil : originals[Int(original)]
     }
 
-    /// Returns the state before the change; nil if the document is new.
-    func originalState(_ index: Int) -> UnsafeRawBufferPointer? {
-        // `original` would copy the edits.
-        let original = entries[index].original
-        return original < 0 ? nil : originals[Int(original)].document.bytes
-    }
+    /// Whether the change of a document is its deletion.
+    func isDeletion(_ index: Int) -> Bool { put(index).firstByte == DocumentPayload.completeKind }
 
     /// Whether a document spells out names that have no number.
     func spellsNames(_ index: Int) -> Bool { entries[index].spellsNames }

@@ -1,5 +1,6 @@
 import SheafDocument
 package import SheafStorage
+import Synchronization
 
 /// Documents of commits that are not durable yet, and of the current transaction.
 ///
@@ -103,7 +104,7 @@ package struct PendingDocuments: Sendable {
     /// Adds the only change of a document by the current transaction.
     mutating func append(
         _ key: DocumentKey, _ kind: UInt8, _ state: UnsafeRawBufferPointer,
-        spellsNames: Bool = false, of original: EncodedChanges.Original? = nil
+        spellsNames: Bool = false, of original: LoggedState? = nil
     ) throws(EngineError) {
         try encoded.append(key, kind, state, spellsNames: spellsNames, of: original)
         addCollection(of: key)
@@ -190,6 +191,18 @@ package struct PendingDocuments: Sendable {
             entries = entries.filter { $0.value.commit > commit }
             // The next sweep runs when the entries have doubled, not on every commit.
             sweepThreshold = max(Self.initialSweepThreshold, entries.count * 2)
+        }
+    }
+}
+
+extension DocumentEngine {
+    /// Releases pending documents if all of their commits are durable, unless a writer is active.
+    ///
+    /// The next transaction would do so, but a store may be idle for long after a large one.
+    func releaseDurable() {
+        let commit = store.durableCommit
+        _ = state.withLockIfAvailable { state in
+            if state.pending.lastCommit <= commit { state.pending.discard(through: commit) }
         }
     }
 }

@@ -9,7 +9,7 @@ package struct IndexChanges: Sendable {
     /// An index entry that refers to an operation of the same batch.
     struct OperationEntry {
         let key: Range<Int>
-        /// The offset of the operation in the batch.
+        /// The number of the operation in the batch.
         let operation: Int
         /// The weight of the key of the operation, if it has one.
         let weight: UInt64?
@@ -74,12 +74,12 @@ package struct IndexChanges: Sendable {
         toPointers = order.map { toPointers[$0] }
     }
 
-    /// Adds an index entry for the operation at `offset` of the batch.
+    /// Adds an index entry for an operation of the batch.
     mutating func addEntry(
-        _ key: UnsafeRawBufferPointer, toOperationAt offset: Int, weight: UInt64?
+        _ key: UnsafeRawBufferPointer, toOperation number: Int, weight: UInt64?
     ) throws(StorageError) {
         toOperations.append(
-            OperationEntry(key: try add(key), operation: offset, weight: weight))
+            OperationEntry(key: try add(key), operation: number, weight: weight))
     }
 
     /// Discards all changes.

@@ -22,6 +22,17 @@ package struct Record {
         /// The offsets of the compacted records in a base file.
         case directory = 6
 
+        /// Creates the kind of the record with index `part` in its commit.
+        init(part: UInt32, isLast: Bool) {
+            self =
+                switch (part == 0, isLast) {
+                case (true, true): .complete
+                case (true, false): .first
+                case (false, false): .middle
+                case (false, true): .last
+                }
+        }
+
         /// Whether the record ends a commit.
         package var endsCommit: Bool { self == .complete || self == .last }
         /// Whether the record begins a commit.

@@ -3,10 +3,14 @@ import SheafBytes
 /// The changes of one commit, encoded before the log reserves positions for them.
 package struct WriteBatch: Sendable {
     private(set) var bytes: [UInt8] = []
+    /// Records of the commit that are in files; they follow the other operations in the log.
+    ///
+    /// Their operations have the first numbers, because they are numbered before others exist.
+    private(set) var staged: StagedRecords?
     /// The number of operations in the batch.
     package private(set) var count = 0
-    /// The offset of the last operation.
-    private var lastOperation = 0
+    /// The number of the operation to which weights and index entries belong.
+    private var currentOperation = 0
     /// Whether the batch contains deltas, whose keys must have a payload.
     private(set) var hasDeltas = false
 
@@ -23,7 +27,21 @@ package struct WriteBatch: Sendable {
 
     package init() {}
 
-    /// The encoded length of the operations in bytes.
+    /// Creates a batch with records that are in files; no other operation may have their keys.
+    ///
+    /// Throws if a staged record does not match its hash.
+    package init(_ staged: StagedRecords?) throws(StorageError) {
+        // A rollback may leave an empty list.
+        guard let staged, staged.count > 0 else { return }
+        try staged.verify()
+        self.staged = staged
+        count = stagedCount
+    }
+
+    /// The number of operations that are in files.
+    var stagedCount: Int { staged?.operationCount ?? 0 }
+
+    /// The encoded length of the operations in memory in bytes.
     package var byteCount: Int { bytes.count }
 
     /// Reserves memory for `byteCount` bytes of operations.
@@ -95,22 +113,30 @@ package struct WriteBatch: Sendable {
         try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
     }
 
-    /// Gives the key of the last operation a weight, which it has until its next operation.
-    package mutating func weigh(_ weight: UInt64) {
-        precondition(count > 0, "A weight belongs to an operation.")
-        weights.append((count - 1, weight))
+    /// Selects a staged operation for weights and index entries, until the next operation.
+    ///
+    /// Staged operations are selected in order, and before others are added.
+    package mutating func select(staged number: Int) {
+        precondition(number < stagedCount, "Operation \(number) is not staged.")
+        currentOperation = number
     }
 
-    /// Adds an index entry that refers to the last operation, with the weight of that key.
+    /// Gives the key of the current operation a weight, which it has until its next operation.
+    package mutating func weigh(_ weight: UInt64) {
+        precondition(count > 0, "A weight belongs to an operation.")
+        weights.append((currentOperation, weight))
+    }
+
+    /// Adds an index entry that refers to the current operation, with the weight of that key.
     package mutating func addIndexEntries(_ key: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in try addIndexEntries(key) }
     }
 
-    /// Adds an index entry that refers to the last operation, with the weight of that key.
+    /// Adds an index entry that refers to the current operation, with the weight of that key.
     package mutating func addIndexEntries(_ key: UnsafeRawBufferPointer) throws(StorageError) {
         precondition(count > 0, "An index entry refers to an operation.")
-        let weight = weights.last.flatMap { $0.operation == count - 1 ? $0.weight : nil }
-        try indexChanges.addEntry(key, toOperationAt: lastOperation, weight: weight)
+        let weight = weights.last.flatMap { $0.operation == currentOperation ? $0.weight : nil }
+        try indexChanges.addEntry(key, toOperation: currentOperation, weight: weight)
     }
 
     /// Makes the batch equal to a new one, but keeps the memory.
@@ -120,6 +146,7 @@ package struct WriteBatch: Sendable {
         earliestTime = 0
         bytes.removeAll(keepingCapacity: true)
         weights.removeAll(keepingCapacity: true)
+        staged = nil
         count = 0
         hasDeltas = false
     }
@@ -127,8 +154,8 @@ package struct WriteBatch: Sendable {
     /// Adds a put that is encoded already; a later operation on the same key takes precedence.
     package mutating func append(_ put: EncodedPut) throws(StorageError) {
         try checkRoom(for: put.bytes.count)
-        lastOperation = bytes.count
         bytes.append(contentsOf: put.bytes)
+        currentOperation = count
         count += 1
     }
 
@@ -140,7 +167,6 @@ package struct WriteBatch: Sendable {
         try Operation.check(key, payloadLength: payloadLength)
         let headLength = Operation.headerLength + key.count + (firstByte == nil ? 0 : 1)
         try checkRoom(for: headLength + payload.count)
-        lastOperation = bytes.count
         // The head is appended in one call, because this code runs for every document.
         withUnsafeTemporaryAllocation(byteCount: headLength, alignment: 8) { head in
             Operation.writeHeaderAndKey(
@@ -148,15 +174,16 @@ package struct WriteBatch: Sendable {
             bytes.append(contentsOf: UnsafeRawBufferPointer(head))
         }
         bytes.append(contentsOf: payload)
+        currentOperation = count
         count += 1
     }
 
     /// Throws if a commit cannot have one more operation, and `length` more bytes.
     private func checkRoom(for length: Int) throws(StorageError) {
-        guard bytes.count + length <= Limits.maximumCommitLength else {
+        let needed = (staged?.byteCount ?? 0) + bytes.count + length
+        guard needed <= Limits.maximumCommitLength else {
             throw .limit(
-                name: "maximumCommitLength", value: bytes.count + length,
-                limit: Limits.maximumCommitLength)
+                name: "maximumCommitLength", value: needed, limit: Limits.maximumCommitLength)
         }
         guard count < Limits.maximumCommitOperations else {
             throw .limit(

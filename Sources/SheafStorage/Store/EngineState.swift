@@ -101,18 +101,12 @@ struct EngineState: ~Copyable {
         var operations = LaidOutOperations(batch)
         while start < batch.bytes.count {
             let run = batch.run(from: start, target: options.recordLength)
-            let isLast = run.end == batch.bytes.count
-            let kind: Record.Kind =
-                switch (part == 0, isLast) {
-                case (true, true): .complete
-                case (true, false): .first
-                case (false, false): .middle
-                case (false, true): .last
-                }
+            let isLast = run.end == batch.bytes.count && batch.staged == nil
             let length = Record.length(ofBody: run.end - start)
             makeRoom(for: length, after: start, commit: commit, time: time, options: options)
             let draft = Record.Draft(
-                kind: kind, bodyLength: run.end - start, commit: commit,
+                kind: Record.Kind(part: part, isLast: isLast), bodyLength: run.end - start,
+                commit: commit,
                 position: tail.position, time: time, operationCount: run.count, part: part)
             let target = pending.extend(by: length)
             Record.layOut(draft, over: target)
@@ -125,6 +119,9 @@ struct EngineState: ~Copyable {
             start = run.end
             part += 1
         }
+        if let staged = batch.staged {
+            append(staged, as: commit, at: time, part: part, &operations)
+        }
         operations.apply(batch, to: &keyspace, pending, options: options)
         if let changes {
             keyspace.addIndexEntries(changes)
@@ -136,6 +133,36 @@ struct EngineState: ~Copyable {
         lastCommit = commit
         lastCommitAt = time
         return commit
+    }
+
+    /// Appends staged files as the last segments of a commit.
+    private mutating func append(
+        _ staged: StagedRecords, as commit: CommitID, at time: UInt64, part: UInt32,
+        _ operations: inout LaidOutOperations
+    ) {
+        var part = part
+        for (index, file) in staged.files.enumerated() {
+            sealTail()
+            tail = Tail(
+                segment: tail.segment + 1, offset: file.end, capacity: file.mapping.count)
+            keyspace.live.begin(tail.segment)
+            pending.pieces.append(
+                PendingBatch.Piece(
+                    segment: tail.segment, fileOffset: 0, bufferOffset: pending.length,
+                    beginning: PendingBatch.Beginning(
+                        firstCommit: commit, createdAt: time, capacity: file.mapping.count,
+                        preparedLength: 0),
+                    staged: PendingBatch.Staged(
+                        file: file, commit: commit, time: time, firstPart: part,
+                        endsCommit: index == staged.files.count - 1)))
+            _ = pending.extend(by: SegmentHeader.length)
+            // No zeros follow the staged records, so later commits begin another segment.
+            tail.capacity = tail.offset
+            operations.append(file, as: tail.segment)
+            end = tail.position
+            grownLength += file.end - SegmentHeader.length
+            part += UInt32(file.records.count)
+        }
     }
 
     /// Seals the segment in use, if there is one.

@@ -55,8 +55,10 @@ package struct LogStoreOptions: Sendable {
     package var runsMaintenance = true
     /// The maximum total length of the documents that one transaction changes.
     ///
-    /// They are kept in memory until they are durable.
+    /// Documents that are joined or changed again stay in memory until they are durable.
     package var transactionLength = 1 << 30
+    /// The length of encoded changes from which a transaction writes them to files.
+    package var stagingThreshold = 32 << 20
     package var clock = Clock.system
     /// A value that identifies the directory; nil uses the identity from the volume.
     package var identity: UInt64?
@@ -70,6 +72,9 @@ package struct LogStoreOptions: Sendable {
 
     /// The minimum length of a segment that begins within a long flush.
     var bulkSegmentLength: Int { min(bulkFlushLength, Limits.maximumFileLength / 4) * 2 }
+
+    /// The maximum length of a segment with staged records, unless a record is longer.
+    var stagedSegmentLength: Int { segmentLength ?? 4 * Self.largestSegmentLength }
 
     static let smallestSegmentLength = 1 << 20
     static let largestSegmentLength = 16 << 20

@@ -19,11 +19,13 @@ final class MaintenanceThread: Sendable {
     /// Starts the thread, which retains this object until `stop`.
     func start() throws(ThreadRefused) {
         let started = try Thread(name: "sheaf-maintain") { self.run() }
+        engine.stagedFileSync.start { [weak self] in self?.wake() }
         thread.withLock { $0 = started }
     }
 
     /// Stops the thread, interrupting a compaction if one is running, which loses no data.
     func stop() {
+        engine.stagedFileSync.stop()
         request.withLock { $0.isStopping = true }
         request.broadcast()
         thread.withLock { thread in
@@ -58,6 +60,7 @@ final class MaintenanceThread: Sendable {
             // Errors are ignored: a writer that hits the same condition, such as a full disk,
             // reports it. The engine records why compaction stopped.
             try? engine.prepareNextSegment()
+            engine.stagedFileSync.syncRequestedFiles()
             try? engine.trimSealedSegments()
             try? engine.writeCheckpointIfWorthwhile { length in
                 pause(after: length)

@@ -15,6 +15,19 @@ final class PendingBatch: Sendable {
         var beginning: Beginning?
         /// The footer fields of the segment, if this is its last extent.
         var sealing: Sealing?
+        /// The records of the extent, if they are in a file; the buffer has only header and footer.
+        var staged: Staged?
+    }
+
+    /// The file with the records of an extent, and the header fields of these records.
+    struct Staged {
+        let file: StagedRecords.File
+        let commit: CommitID
+        let time: UInt64
+        /// The index of the first record in its commit.
+        let firstPart: UInt32
+        /// Whether the commit ends with the last record.
+        let endsCommit: Bool
     }
 
     /// The properties of a segment that begins in this batch.
@@ -58,6 +71,11 @@ final class PendingBatch: Sendable {
     }
 
     var isEmpty: Bool { length == 0 }
+
+    /// The approximate number of bytes that a flush writes or makes durable.
+    var totalLength: Int {
+        pieces.reduce(length) { $0 + ($1.staged?.file.end ?? 0) }
+    }
 
     /// Reserves `count` bytes at the end of the last extent.
     func extend(by count: Int) -> UnsafeMutableRawBufferPointer {

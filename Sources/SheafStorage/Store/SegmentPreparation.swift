@@ -82,6 +82,19 @@ final class SegmentPreparation: Sendable {
         return try make(number, length: prepared, slice: Self.firstLength)
     }
 
+    /// Renames a staged file to segment `number`, replacing a prepared one.
+    func rename(_ file: StagedRecords.File, toSegment number: UInt32) throws(VolumeError) {
+        state.withLock { state in
+            state.lastRequested = number
+            if case .running(let running) = state.phase { state.phase = .hurried(running) }
+        }
+        removePrepared(number)?.close()
+        try file.truncateToRecords()
+        try volume.rename(file.volumeFile.name, to: FileName.name(ofSegment: number))
+        file.markAsSegment()
+        try volume.synchronizeNames()
+    }
+
     private func removePrepared(_ number: UInt32) -> (any VolumeFile)? {
         state.wait(
             while: { state in

@@ -65,13 +65,19 @@ struct SegmentWriter {
         for extent in batch.pieces {
             let bytes = batch.bytes(of: extent)
             if let beginning = extent.beginning {
-                let segment = try begin(extent.segment, beginning, over: bytes)
+                let segment = try begin(extent, beginning, over: bytes)
                 written.openedSegments.append(segment)
             }
             guard let current = open else {
                 preconditionFailure("An extent without a header continues the open segment.")
             }
-            let content = completeRecords(of: extent, in: bytes, current, synced: synced)
+            let content =
+                if let staged = extent.staged {
+                    try writeRecordHeaders(
+                        of: staged, in: extent.segment, after: bytes, current, synced: synced)
+                } else {
+                    completeRecords(of: extent, in: bytes, current, synced: synced)
+                }
             let end = extent.fileOffset + content
             var footer: SegmentFooter?
             if let sealing = extent.sealing {
@@ -79,15 +85,18 @@ struct SegmentWriter {
                     contentLength: end, recordCount: current.recordCount,
                     lastCommit: sealing.lastCommit, lastCommitAt: sealing.lastCommitAt,
                     hash: current.hash.finish(), chainHash: current.hash.finish(), synced: synced)
-                UnsafeMutableRawBufferPointer(rebasing: bytes[content...])
-                    .copyBytes(from: made.encoded(store: store))
+                UnsafeMutableRawBufferPointer(
+                    rebasing: bytes[(bytes.count - SegmentFooter.length)...]
+                ).copyBytes(from: made.encoded(store: store))
                 footer = made
             }
-            do throws(VolumeError) {
-                try current.file.writeFully(UnsafeRawBufferPointer(bytes), at: extent.fileOffset)
-                try current.file.synchronize()
-            } catch {
-                throw StorageError(error)
+            try translatingErrors { () throws(VolumeError) in
+                try write(UnsafeRawBufferPointer(bytes), of: extent, end: end, to: current.file)
+                if let staged = extent.staged {
+                    try staged.file.synchronize()
+                } else {
+                    try current.file.synchronize()
+                }
             }
             synced = LogPosition(segment: extent.segment, offset: end)
             current.segment.grow(to: end)
@@ -105,9 +114,10 @@ struct SegmentWriter {
 
     /// Opens the file of a new segment and writes its header into the extent.
     private mutating func begin(
-        _ number: UInt32, _ beginning: PendingBatch.Beginning,
+        _ extent: PendingBatch.Piece, _ beginning: PendingBatch.Beginning,
         over bytes: UnsafeMutableRawBufferPointer
     ) throws(StorageError) -> Segment {
+        let number = extent.segment
         let header = SegmentHeader(
             kind: .log, store: store, segments: number...number,
             firstCommit: beginning.firstCommit, createdAt: beginning.createdAt, chainHash: chainHash
@@ -115,8 +125,7 @@ struct SegmentWriter {
         header.encode(into: bytes)
         let name = FileName.name(ofSegment: number)
         do throws(VolumeError) {
-            let file = try preparation.file(number, length: beginning.preparedLength)
-            let mapping = try file.map(length: beginning.capacity, .shared)
+            let (file, mapping) = try file(of: extent, beginning)
             let segment = Segment(
                 name: name, header: header, growingInto: mapping, readable: 0)
             open = Open(file: file, segment: segment)
@@ -124,6 +133,69 @@ struct SegmentWriter {
         } catch {
             throw StorageError(error)
         }
+    }
+
+    private func file(
+        of extent: PendingBatch.Piece, _ beginning: PendingBatch.Beginning
+    ) throws(VolumeError) -> (any VolumeFile, FileMapping) {
+        if let staged = extent.staged?.file {
+            try preparation.rename(staged, toSegment: extent.segment)
+            return (staged.volumeFile, staged.mapping)
+        }
+        let file = try preparation.file(extent.segment, length: beginning.preparedLength)
+        return (file, try file.map(length: beginning.capacity, .shared))
+    }
+
+    /// Writes the bytes of an extent, whose records end at an offset of the file.
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, of extent: PendingBatch.Piece, end: Int,
+        to file: any VolumeFile
+    ) throws(VolumeError) {
+        guard extent.staged != nil else {
+            return try file.writeFully(bytes, at: extent.fileOffset)
+        }
+        try file.writeFully(bytes.slice(SegmentHeader.length..<bytes.count), at: end)
+        // The header is last: without it, the file is no segment.
+        try file.writeFully(bytes.slice(0..<SegmentHeader.length), at: 0)
+    }
+
+    /// Writes the headers of staged records, which follow that of their segment; returns their end.
+    private func writeRecordHeaders(
+        of staged: PendingBatch.Staged, in segment: UInt32,
+        after header: UnsafeMutableRawBufferPointer, _ current: Open, synced: LogPosition
+    ) throws(StorageError) -> Int {
+        current.hash.update(UnsafeRawBufferPointer(header).slice(0..<SegmentHeader.length))
+        let records = staged.file.records
+        let longest = records.map { $0.end - $0.offset }.max() ?? 0
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest, alignment: 64)
+        defer { buffer.deallocate() }
+        for (index, record) in records.enumerated() {
+            let bytes = UnsafeMutableRawBufferPointer(
+                rebasing: buffer[..<(record.end - record.offset)])
+            let part = staged.firstPart + UInt32(index)
+            Record.layOut(
+                Record.Draft(
+                    kind: Record.Kind(
+                        part: part, isLast: staged.endsCommit && index == records.count - 1),
+                    bodyLength: record.bodyLength, commit: staged.commit,
+                    position: LogPosition(segment: segment, offset: record.offset),
+                    time: staged.time, operationCount: record.operationCount, part: part),
+                over: bytes)
+            let body = UnsafeMutableRawBufferPointer(
+                rebasing: bytes[Record.headerLength..<Record.headerLength + record.bodyLength])
+            body.copyMemory(from: staged.file.operations(of: record))
+            // The checksum would make bytes that the disk has changed valid.
+            try staged.file.verify(record, UnsafeRawBufferPointer(body))
+            current.chain = Record.seal(
+                bytes, previous: current.chain, synced: synced, store: store)
+            current.recordCount += 1
+            current.hash.update(UnsafeRawBufferPointer(bytes))
+            let header = UnsafeRawBufferPointer(rebasing: bytes[..<Record.headerLength])
+            try translatingErrors { () throws(VolumeError) in
+                try current.file.writeFully(header, at: record.offset)
+            }
+        }
+        return staged.file.end
     }
 
     /// Seals the records of an extent; returns the length without the footer.

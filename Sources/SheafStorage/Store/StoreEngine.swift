@@ -18,6 +18,7 @@ package final class StoreEngine: Sendable {
     /// Held during a flush, from removing the pending batch until its publication.
     private let writer: Mutex<SegmentWriter>
     let preparation: SegmentPreparation
+    let stagedFileSync = StagedFileSync()
     /// Whether commits were appended since the last flush began; readable without a lock.
     private let pendingHint = Atomic(false)
     /// The last published commit; readable without a lock.
@@ -43,11 +44,13 @@ package final class StoreEngine: Sendable {
 
     /// A bare closure in a `Mutex` gains a thunk on each access, so it is wrapped in a struct.
     private struct PublishHook: Sendable {
+        var documents: (@Sendable () -> Void)?
         var observers: (@Sendable () -> Void)?
         var peers: (@Sendable () -> Void)?
 
-        /// Calls both callbacks.
+        /// Calls all callbacks.
         func call() {
+            documents?()
             observers?()
             peers?()
         }
@@ -101,6 +104,12 @@ package final class StoreEngine: Sendable {
     /// Returns the newest durable snapshot.
     package func snapshot() -> LogSnapshot {
         published.withLock { $0 }
+    }
+
+    /// Sets a callback for each flush that publishes a snapshot, for the layer above; it must not
+    /// block.
+    package func onPublishingToDocuments(_ body: (@Sendable () -> Void)?) {
+        publishHook.withLock { $0.documents = body }
     }
 
     /// Sets a callback for each flush that publishes a snapshot, for observers; it must not block.
@@ -243,7 +252,7 @@ package final class StoreEngine: Sendable {
         guard let flush = state.withLock({ $0.poison == nil ? $0.takePendingFlush() : nil }) else {
             return nil
         }
-        let (start, length) = (options.clock.monotonicNanoseconds(), flush.batch.length)
+        let (start, length) = (options.clock.monotonicNanoseconds(), flush.batch.totalLength)
         do throws(StorageError) {
             let written = try writer.write(flush.batch, synced: flush.synced)
             // The callers that wait may ask another process to read their commits.

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafStorage
 import SheafTestSupport
 import Testing
 
@@ -152,14 +153,19 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>)
+    @Test(arguments: 0..<12 as Range<UInt64>)
     func `documents changed once or often in a transaction match a model`(
         seed: UInt64
     ) async throws {
         let directory = TemporaryDirectory()
         // Without a flush, transactions see the commits before them as pending.
-        let options = StoreOptions(
+        var options = StoreOptions(
             durability: seed.isMultiple(of: 2) ? .full : .relaxed(milliseconds: 60_000))
+        // Changes beyond this length are written before the transaction commits.
+        if let length = [1, 700, nil][Int(seed / 2 % 3)] {
+            options.storage.stagingThreshold = length
+            options.storage.segmentLength = 10_000
+        }
         var store = try await Store.open(at: directory.path, options: options)
         try await store.execute("CREATE INDEX by_make ON cars (make)")
         var model = Model(random: SeededRandom(seed: seed, "encoded changes"))
@@ -189,9 +195,20 @@ import Testing
             }
             guard model.random.chance(1, in: 8) else { continue }
             try await store.close()
+            try expectSound(directory.path, seed: seed)
             store = try await Store.open(at: directory.path, options: options)
         }
         try await store.close()
+        try expectSound(directory.path, seed: seed)
+    }
+
+    /// Verifies the files of a closed store.
+    private func expectSound(_ path: String, seed: UInt64) throws {
+        let volume = try ReadOnlyVolume.open(at: path)
+        let found = try Verifier.verify(volume)
+        #expect(found.findings.filter { $0.severity != .note } == [], "seed \(seed)")
+        let temporary = try volume.names().filter { FileName($0) == .temporary }
+        #expect(temporary == [], "seed \(seed)")
     }
 
     @Test func `inserting the id of a document with the text of a token conflicts`() async throws {
