@@ -15,7 +15,9 @@ final class PendingBatch: Sendable {
         var beginning: Beginning?
         /// The footer fields of the segment, if this is its last extent.
         var sealing: Sealing?
-        /// The records of the extent, if they are in a file; the buffer has only header and footer.
+        /// The records of the extent, if they are in a file.
+        ///
+        /// The buffer then has the header of the segment, and its footer if the segment is sealed.
         var staged: Staged?
     }
 
