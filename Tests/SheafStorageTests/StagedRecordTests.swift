@@ -232,6 +232,23 @@ import Testing
         }
     }
 
+    @Test func `a staged file that is damaged after its batch was made is not sealed`() throws {
+        let volume = SimulatedVolume(seed: 7)
+        let engine = try StoreEngine(opening: volume, options: Self.options())
+        var random = SeededRandom(seed: 7, "damaged puts")
+        let puts = (0..<50).map { Self.put($0, &random) }
+        let (encoded, _) = try Self.encode(puts, in: engine)
+        let batch = try Self.batch(puts, encoded)
+        let name = try #require(try Self.temporaryFiles(volume).last)
+        let file = try volume.open(name, .write)
+        let offset = try file.size() - 16
+        let byte = try file.readFully(1, at: offset)[0]
+        try file.writeFully([byte ^ 1], at: offset)
+        _ = try engine.append(batch)
+        #expect(throws: StorageError.self) { try engine.flush() }
+        #expect(engine.snapshot().commit == 0)
+    }
+
     @Test func `a rollback leaves no record without operations`() throws {
         let volume = SimulatedVolume(seed: 6)
         let engine = try StoreEngine(opening: volume, options: Self.options())
