@@ -52,11 +52,13 @@ package final class Monitor<State: Sendable>: Sendable {
 
     /// Waits while `predicate` holds, then calls `body` without releasing the lock in between.
     ///
-    /// `body` is also called after the deadline, so it must check the state again.
+    /// `body` is also called after the deadline, so it must check the state again. While the thread
+    /// polls, it notices changes without a signal.
     package func wait<Result, Failure: Error>(
-        until deadline: UInt64? = nil, while predicate: (State) -> Bool,
+        until deadline: UInt64? = nil, polling: BusyPoll = .off, while predicate: (State) -> Bool,
         then body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        polling.poll(until: deadline) { withLock { !predicate($0) } }
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while predicate(state.pointee) {

@@ -71,6 +71,8 @@ public protocol PeerTransportHost: AnyObject, Sendable {
     func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)?
     /// The metadata that this peer presents to each connected peer.
     var metadata: Object { get }
+    /// The time in microseconds in which a thread of the transport looks for work before it sleeps.
+    var busyPollMicroseconds: Int { get }
     /// Reports a transport event, such as a refused connection or an unreachable address.
     func report(_ event: PeerTransportEvent)
     /// Reports that a connection was refused on this side, with the reason, and closes it.
@@ -84,6 +86,9 @@ public protocol PeerTransportHost: AnyObject, Sendable {
 extension PeerTransportHost {
     /// No metadata.
     public var metadata: Object { Object() }
+
+    /// None: a thread without work sleeps at once.
+    public var busyPollMicroseconds: Int { 0 }
 
     /// Does nothing: the host does not publish addresses.
     public func addressesChanged() {}

@@ -7,11 +7,17 @@ import Testing
 
 /// Ordered delivery in both directions, for any division into sends.
 struct ByteDeliveryTests {
-    @Test func `millions of bytes sent in pieces of any length arrive in order`() throws {
+    @Test(arguments: [0, 1_000, .max])
+    func `millions of bytes sent in pieces of any length arrive in order`(
+        busyPollMicroseconds: Int
+    ) throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("transfer, seed \(seed)")
-        let server = try RunningPeer(Peers.configuration(), listens: true)
-        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        let server = try RunningPeer(
+            Peers.configuration(), listens: true, busyPollMicroseconds: busyPollMicroseconds)
+        let client = try RunningPeer(
+            Peers.configuration(), peers: [server.host.address],
+            busyPollMicroseconds: busyPollMicroseconds)
         let clientConnection = try #require(client.host.connection())
         let serverConnection = try #require(server.host.connection())
         var random = SeededRandom(seed: seed, "transfer")

@@ -28,13 +28,15 @@ package enum Peers {
 /// A running transport and its host.
 final class RunningPeer {
     let transport: TCPTransport
-    let host = TestHost()
+    let host: TestHost
     let key: PeerKey
 
     init(
         _ configuration: NetworkConfiguration, listens: Bool = false, peers: [String] = [],
-        clock: Clock = .system, random: @escaping @Sendable () -> UInt64 = { 0 }
+        clock: Clock = .system, busyPollMicroseconds: Int = 0,
+        random: @escaping @Sendable () -> UInt64 = { 0 }
     ) throws {
+        host = TestHost(busyPollMicroseconds: busyPollMicroseconds)
         var configuration = configuration
         if listens { configuration.listening = ["127.0.0.1:0"] }
         configuration.peers += peers

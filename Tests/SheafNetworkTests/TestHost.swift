@@ -18,6 +18,11 @@ final class TestHost: PeerTransportHost {
     }
 
     let state = Monitor(State())
+    let busyPollMicroseconds: Int
+
+    init(busyPollMicroseconds: Int = 0) {
+        self.busyPollMicroseconds = busyPollMicroseconds
+    }
 
     func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         defer { state.broadcast() }

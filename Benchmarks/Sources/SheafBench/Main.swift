@@ -7,9 +7,12 @@ import Sheaf
 struct Main {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if arguments.count == 2, arguments[0] == ShippingPeer.argument {
+        if arguments.count == 3, arguments[0] == ShippingPeer.argument,
+            let busyPollMicroseconds = Int(arguments[2])
+        {
             do {
-                try await ShippingPeer.run(arguments[1])
+                try await ShippingPeer.run(
+                    arguments[1], busyPollMicroseconds: busyPollMicroseconds)
                 exit(0)
             } catch {
                 FileHandle.standardError.write(Data("\(error)\n".utf8))

@@ -40,6 +40,8 @@ final class ConnectionGate: PeerTransportHost {
 
     var metadata: Object { host?.metadata ?? Object() }
 
+    var busyPollMicroseconds: Int { host?.busyPollMicroseconds ?? 0 }
+
     func report(_ event: PeerTransportEvent) {
         host?.report(event)
     }

@@ -29,6 +29,12 @@ public final class Peer: Sendable {
     private let connections: PeerConnections
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
+        guard 0...BusyPoll.maximumMicroseconds ~= configuration.busyPollMicroseconds else {
+            throw StoreError(
+                .argument,
+                "the configuration of a peer has \(configuration.busyPollMicroseconds) as "
+                    + "busyPollMicroseconds; it must be from 0 to \(BusyPoll.maximumMicroseconds)")
+        }
         self.store = store
         let registry = ReplicationRegistry()
         registry.register(in: store.queries)
@@ -43,11 +49,10 @@ public final class Peer: Sendable {
         if configuration.hubLog != nil { limits.inMemory = Self.hubInMemory }
         let unreachable = UnreachableAddresses(store.queries)
         loop = PeerLoop(
-            store, registry, fetches, presences, unreachable, limits, configuration.transports,
-            configuration.hubLog)
+            store, registry, fetches, presences, unreachable, limits, configuration)
         fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, registry, presences, loop, unreachable)
-        connections = PeerConnections(loop, presence)
+        connections = PeerConnections(loop, presence, configuration)
         sync = PeerSync(store, loop, registry, configuration.transports, connections, unreachable)
         presence.registerRows(in: store.queries)
         sync.registerRows(in: store.queries)
@@ -139,9 +144,12 @@ final class PeerConnections: PeerTransportHost {
     private let presence: Presence
     private let count = Atomic<UInt64>(0)
 
-    init(_ loop: PeerLoop, _ presence: Presence) {
+    let busyPollMicroseconds: Int
+
+    init(_ loop: PeerLoop, _ presence: Presence, _ configuration: PeerConfiguration) {
         self.loop = loop
         self.presence = presence
+        busyPollMicroseconds = configuration.busyPollMicroseconds
     }
 
     func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {

@@ -18,6 +18,13 @@ public struct PeerConfiguration: Sendable {
     ///
     /// Attachments that this peer fetches for its own use do not count.
     public var attachmentQuota: Int
+    /// The time in microseconds in which a thread of the peer or its transports looks for more work
+    /// before it sleeps; from 0, the default, to 1,000.
+    ///
+    /// Waking a sleeping thread takes tens of microseconds, which each peer between a write and a
+    /// remote observer adds several times. Polling saves a part of them, and takes up to this time
+    /// on a core each time that the peer has run out of work; other threads run first.
+    public var busyPollMicroseconds = 0
     /// The log that this peer shares with others, as a hub; nil for other peers.
     package var hubLog: SharedHubLog?
 

@@ -87,17 +87,18 @@ final class PeerLoop: Sendable {
     private let hubLog: SharedHubLog?
     private let receiveLimit: ReceiveLimit
     private let evaluationStop = EvaluationStop()
+    private let busyPoll: BusyPoll
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let maximumServed = 64
 
     init(
         _ store: Store, _ registry: ReplicationRegistry, _ fetches: FetchRegistry,
-        _ presence: PresenceRegistry,
-        _ unreachable: UnreachableAddresses, _ limits: ReplicatorLimits,
-        _ transports: [any PeerTransport], _ hubLog: SharedHubLog?
+        _ presence: PresenceRegistry, _ unreachable: UnreachableAddresses,
+        _ limits: ReplicatorLimits, _ configuration: PeerConfiguration
     ) {
-        self.transports = transports
-        self.hubLog = hubLog
+        transports = configuration.transports
+        hubLog = configuration.hubLog
+        busyPoll = BusyPoll(microseconds: configuration.busyPollMicroseconds)
         self.limits = limits
         receiveLimit = ReceiveLimit(limits.unwritten)
         self.unreachable = unreachable
@@ -179,7 +180,9 @@ final class PeerLoop: Sendable {
         hubLog?.begin(replicator, store.queries.log)
         var outdated = Outdated()
         while true {
-            let work = inbox.wait(until: replicator.deadline, while: \.isEmpty) { inbox in
+            let work = inbox.wait(
+                until: replicator.deadline, polling: busyPoll, while: \.isEmpty
+            ) { inbox in
                 defer {
                     inbox.events = []
                     inbox.hasPublished = false

@@ -62,6 +62,7 @@ final class NetworkLoop {
     let setup: Setup
     let share: Share
     private weak var host: (any PeerTransportHost)?
+    private let busyPoll: BusyPoll
     private(set) var channels: [UInt64: Channel] = [:]
     /// The incoming channels that have not been authenticated.
     var unknown: [UInt64: Channel] = [:]
@@ -119,6 +120,7 @@ final class NetworkLoop {
         self.setup = setup
         self.share = share
         self.host = host
+        busyPoll = BusyPoll(microseconds: host?.busyPollMicroseconds ?? 0)
         reports = ReportGate(perSecond: setup.limits.reportsPerSecond)
         failureReports = reports
         proposals = setup.proposals
@@ -263,9 +265,9 @@ final class NetworkLoop {
         let mayWait = unfinished.isEmpty && changes.isEmpty && !areStatesOutdated
         let timeout = mayWait ? min(longestWait, millisecondsToNextDeadline()) : 0
         if timeout == 0 || share.mailbox.beginWaiting() {
-            poller.wait(milliseconds: Int(timeout))
+            poller.wait(milliseconds: Int(timeout), polling: busyPoll)
         } else {
-            poller.wait(milliseconds: 0)
+            poller.wait(milliseconds: 0, polling: .off)
         }
         serveReady()
     }

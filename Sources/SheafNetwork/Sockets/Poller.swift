@@ -1,3 +1,5 @@
+import SheafSystem
+
 #if canImport(Glibc)
     import CEpoll
     import Glibc
@@ -73,8 +75,15 @@ final class Poller {
     }
 
     /// Waits until a descriptor is ready or the timeout expires.
-    func wait(milliseconds: Int) {
-        let ready = queue.wait(milliseconds: milliseconds, for: registrations)
+    func wait(milliseconds: Int, polling: BusyPoll) {
+        var ready: [Event] = []
+        if milliseconds > 0 {
+            polling.poll(until: nil) {
+                ready = queue.wait(milliseconds: 0, for: registrations)
+                return !ready.isEmpty
+            }
+        }
+        if ready.isEmpty { ready = queue.wait(milliseconds: milliseconds, for: registrations) }
         readyTemporary = [Bool](repeating: false, count: temporary.count)
         events = ready.filter { $0.token < Self.temporaryToken }
         for event in ready where event.token >= Self.temporaryToken {

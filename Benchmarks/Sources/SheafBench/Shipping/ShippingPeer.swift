@@ -19,21 +19,22 @@ final class ShippingPeer: Sendable {
     private let observers = Mutex<[StoreObserver]>([])
 
     /// Opens a store in a directory and a transport that listens.
-    private init(_ directory: String) async throws {
+    private init(_ directory: String, busyPollMicroseconds: Int) async throws {
         let pair = try PeerKeyPair.generate()
         let network = NetworkConfiguration(
             databaseID: Self.database, keyPair: pair,
             identity: .sharedKey(try SharedKey([UInt8](repeating: 7, count: 32))))
         transport = try TCPTransport(network)
-        peer = try await Sheaf.Peer.open(
-            at: directory,
-            configuration: PeerConfiguration(
-                databaseID: Self.database, key: pair.publicKey, transports: [transport]))
+        var configuration = PeerConfiguration(
+            databaseID: Self.database, key: pair.publicKey, transports: [transport])
+        configuration.busyPollMicroseconds = busyPollMicroseconds
+        peer = try await Sheaf.Peer.open(at: directory, configuration: configuration)
     }
 
     /// Executes commands until the end of the input.
-    static func run(_ directory: String) async throws {
-        let this = try await ShippingPeer(directory)
+    static func run(_ directory: String, busyPollMicroseconds: Int) async throws {
+        let this = try await ShippingPeer(
+            directory, busyPollMicroseconds: busyPollMicroseconds)
         let address = Mutex("")
         this.peer.presence.onTransportEvent { event in
             if case .listening(let found) = event { address.withLock { $0 = found } }

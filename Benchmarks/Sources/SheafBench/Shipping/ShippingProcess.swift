@@ -5,6 +5,7 @@ import Foundation
 /// The controlling end of a `ShippingPeer`.
 final class ShippingProcess {
     private let directory: String
+    private let busyPollMicroseconds: Int
     private var process = Process()
     private var input = Pipe()
     private var output = Pipe()
@@ -15,7 +16,8 @@ final class ShippingProcess {
     private(set) var key = ""
 
     /// Starts a peer with a new store.
-    init(_ stage: Stage, _ name: String) throws {
+    init(_ stage: Stage, _ name: String, busyPollMicroseconds: Int = 0) throws {
+        self.busyPollMicroseconds = busyPollMicroseconds
         directory = "\(stage.disk.path)/\(name).sheaf"
         try start()
     }
@@ -29,7 +31,9 @@ final class ShippingProcess {
 
     private func start() throws {
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = [ShippingPeer.argument, directory]
+        process.arguments = [
+            ShippingPeer.argument, directory, "\(busyPollMicroseconds)",
+        ]
         process.standardInput = input
         process.standardOutput = output
         try process.run()

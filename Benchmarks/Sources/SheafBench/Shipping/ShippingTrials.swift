@@ -21,8 +21,11 @@ final class ShippingTrial: Trial {
 
     static func documents(_ stage: Stage) -> Int { stage.scale.pick(100_000, quick: 20_000) }
 
-    private static func loaded(_ stage: Stage) throws -> ShippingProcess {
-        let peer = try ShippingProcess(stage, "loaded")
+    private static func loaded(
+        _ stage: Stage, busyPollMicroseconds: Int = 0
+    ) throws -> ShippingProcess {
+        let peer = try ShippingProcess(
+            stage, "loaded", busyPollMicroseconds: busyPollMicroseconds)
         try peer.ask("load 0 \(documents(stage))")
         return peer
     }
@@ -56,9 +59,12 @@ final class ShippingTrial: Trial {
     // MARK: Changes
 
     /// Starts two connected peers with the same documents.
-    private static func pair(_ stage: Stage) throws -> (ShippingProcess, ShippingProcess) {
-        let source = try loaded(stage)
-        let other = try ShippingProcess(stage, "other")
+    private static func pair(
+        _ stage: Stage, busyPollMicroseconds: Int = 0
+    ) throws -> (ShippingProcess, ShippingProcess) {
+        let source = try loaded(stage, busyPollMicroseconds: busyPollMicroseconds)
+        let other = try ShippingProcess(
+            stage, "other", busyPollMicroseconds: busyPollMicroseconds)
         try other.ask("fetch \(source.address)")
         try source.connect(other)
         return (source, other)
@@ -80,8 +86,10 @@ final class ShippingTrial: Trial {
     }
 
     /// Creates a trial of the median microseconds from a write to an observer of another peer.
-    static func liveLatency(_ stage: Stage) throws -> ShippingTrial {
-        let (source, other) = try pair(stage)
+    static func liveLatency(
+        _ stage: Stage, busyPollMicroseconds: Int
+    ) throws -> ShippingTrial {
+        let (source, other) = try pair(stage, busyPollMicroseconds: busyPollMicroseconds)
         try other.ask("observe")
         let count = stage.scale.pick(500, quick: 100)
         return ShippingTrial([source, other]) { round in
@@ -109,8 +117,11 @@ final class ShippingTrial: Trial {
     }
 
     /// Creates a trial of the microseconds that each relay in a chain of five adds.
-    static func chainHop(_ stage: Stage) throws -> ShippingTrial {
-        let peers = try (0..<5).map { try ShippingProcess(stage, "link-\($0)") }
+    static func chainHop(_ stage: Stage, busyPollMicroseconds: Int) throws -> ShippingTrial {
+        let peers = try (0..<5).map {
+            try ShippingProcess(
+                stage, "link-\($0)", busyPollMicroseconds: busyPollMicroseconds)
+        }
         for peer in peers { try peer.ask("subscribe") }
         for (left, right) in zip(peers, peers.dropFirst()) {
             try right.ask("connect \(left.address)")

@@ -23,7 +23,7 @@ enum ShippingWorkload {
                 Case(
                     "live-latency", "latency from a write to an observer on another peer",
                     unit: "µs", .lower, hasLatencies: true,
-                    systems: [sheaf(ShippingTrial.liveLatency), flush]),
+                    systems: latency(ShippingTrial.liveLatency)),
                 Case(
                     "resubscribe-bytes", "bytes of reconnecting without changes, with handshake",
                     unit: "bytes", .lower, systems: [sheaf(ShippingTrial.resubscribeBytes)]),
@@ -46,7 +46,7 @@ enum ShippingWorkload {
                     systems: [System("sheaf") { try await ShippingTrial.redundancy($0) }]),
                 Case(
                     "chain-hop", "latency added by each relay in a chain of 5", unit: "µs", .lower,
-                    hasLatencies: true, systems: [sheaf(ShippingTrial.chainHop), flush]),
+                    hasLatencies: true, systems: latency(ShippingTrial.chainHop)),
             ])
     }
 
@@ -54,6 +54,16 @@ enum ShippingWorkload {
         _ prepare: @escaping (Stage) throws -> ShippingTrial
     ) -> System {
         System("sheaf") { try prepare($0) }
+    }
+
+    /// Returns the systems of a latency: peers that sleep, peers that poll, and one flush.
+    private static func latency(
+        _ prepare: @escaping (Stage, Int) throws -> ShippingTrial
+    ) -> [System] {
+        [
+            System("sheaf") { try prepare($0, 0) },
+            System("polling") { try prepare($0, 1_000) }, flush,
+        ]
     }
 
     /// The system that measures one durable write to the disk.
