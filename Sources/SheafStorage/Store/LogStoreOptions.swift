@@ -53,6 +53,9 @@ package struct LogStoreOptions: Sendable {
     package var compactionBytesPerSecond = 64 << 20
     /// Whether the maintenance thread runs.
     package var runsMaintenance = true
+    /// The time without work after which the maintenance thread releases memory that large commits
+    /// have left.
+    package var idleMilliseconds: UInt64 = 1_000
     /// The maximum total length of the documents that one transaction changes.
     ///
     /// Documents that are joined or changed again stay in memory until they are durable.

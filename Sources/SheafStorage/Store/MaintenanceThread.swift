@@ -2,6 +2,8 @@ import SheafSystem
 import Synchronization
 
 /// The thread that prepares segments, writes checkpoints and compacts, at a limited rate.
+///
+/// In an idle store it releases memory.
 final class MaintenanceThread: Sendable {
     private struct Request: Sendable {
         var isAwaited = true
@@ -42,15 +44,24 @@ final class MaintenanceThread: Sendable {
 
     private func run() {
         while true {
-            let isStopping = request.wait(
-                while: { !$0.isAwaited && !$0.isStopping },
-                then: { request in
-                    request.isAwaited = false
-                    return request.isStopping
-                })
-            guard !isStopping else { return }
-            performDueWork()
+            let current = nextRequest()
+            guard !current.isStopping else { return }
+            if current.isAwaited { performDueWork() } else { engine.releaseBuffers() }
         }
+    }
+
+    /// Waits for a request; returns an empty one if the store is idle and has memory to release.
+    private func nextRequest() -> Request {
+        let end =
+            engine.hasLargeBuffers
+            ? Clock.system.monotonicNanoseconds() + engine.options.idleMilliseconds * 1_000_000
+            : nil
+        return request.wait(
+            until: end, while: { !$0.isAwaited && !$0.isStopping },
+            then: { request in
+                defer { request.isAwaited = false }
+                return request
+            })
     }
 
     /// Performs all due work; preparing the next segment has priority, because writers wait for it.

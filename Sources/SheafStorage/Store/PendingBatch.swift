@@ -57,7 +57,7 @@ final class PendingBatch: Sendable {
     /// The capacity that is kept for the next records.
     private let usualCapacity: Int
     nonisolated(unsafe) private(set) var buffer: UnsafeMutableRawPointer
-    nonisolated(unsafe) private var capacity: Int
+    nonisolated(unsafe) private(set) var capacity: Int
     nonisolated(unsafe) private(set) var length = 0
     nonisolated(unsafe) var pieces: [Piece] = []
 
@@ -106,7 +106,19 @@ final class PendingBatch: Sendable {
     func reset() {
         length = 0
         pieces.removeAll(keepingCapacity: true)
-        guard capacity > usualCapacity else { return }
+        if capacity > usualCapacity { replaceBuffer() }
+    }
+
+    /// Whether the memory is larger than small flushes need.
+    var isLarge: Bool { capacity > Self.smallCapacity }
+
+    /// Releases the memory unless it is small or contains records.
+    func releaseMemory() {
+        guard isEmpty, isLarge else { return }
+        replaceBuffer()
+    }
+
+    private func replaceBuffer() {
         buffer.deallocate()
         capacity = Self.initialCapacity
         buffer = .allocate(byteCount: capacity, alignment: 64)
