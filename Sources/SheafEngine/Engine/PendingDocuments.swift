@@ -19,8 +19,8 @@ package struct PendingDocuments: Sendable {
     private var entries: [DocumentKey: Entry] = [:]
     /// Documents that commits have changed once; later changes to them are in `entries`.
     ///
-    /// There are few of these commits, because each lookup visits all of them. The documents of
-    /// others are in `entries`.
+    /// There are few of these commits, because each lookup visits all of them: those with the most
+    /// documents. The documents of others are in `entries`.
     private var encodedCommits: [(documents: EncodedChanges, commit: CommitID)] = []
     /// Documents that the current transaction changes once; later changes are in `entries`.
     var encoded = EncodedChanges()
@@ -37,12 +37,21 @@ package struct PendingDocuments: Sendable {
     private var sweepThreshold = Self.initialSweepThreshold
     private static let initialSweepThreshold = 1_024
     private static let maximumEncodedCommits = 8
+    private static let maximumCopiedEntries = 1 << 15
     private(set) var lastCommit: CommitID = 0
 
     /// A document in the form in which a commit wrote it.
     typealias WrittenDocument = (key: DocumentKey, document: StoredDocument?)
 
     package init() {}
+
+    /// Whether a transaction copies little if it changes documents while a copy of these exists.
+    package var isCheapToCopy: Bool {
+        encoded.isEmpty && entries.count <= Self.maximumCopiedEntries
+    }
+
+    /// The number of documents that are kept one by one.
+    var entryCount: Int { entries.count }
 
     package var isEmpty: Bool { entries.isEmpty && encoded.isEmpty && encodedCommits.isEmpty }
 
@@ -151,17 +160,25 @@ package struct PendingDocuments: Sendable {
     mutating func recordEncoded(of commit: CommitID) {
         lastCommit = commit
         guard !encoded.isEmpty else { return }
-        if encodedCommits.count < Self.maximumEncodedCommits {
-            encoded.endTransaction()
-            encodedCommits.append((encoded, commit))
-        } else {
-            for index in 0..<encoded.count {
-                let key = encoded.key(index)
-                guard entries[key]?.commit != Self.uncommitted else { continue }
-                entries[key] = Entry(document: encoded.document(index), commit: commit)
-            }
-        }
+        encoded.endTransaction()
+        encodedCommits.append((encoded, commit))
         encoded = EncodedChanges()
+        if encodedCommits.count > Self.maximumEncodedCommits { separateSmallest() }
+    }
+
+    /// Moves the documents of the encoded commit with the fewest of them to the entries.
+    ///
+    /// An entry is several times as large as an encoded change; those of long commits stay encoded.
+    private mutating func separateSmallest() {
+        let sizes = encodedCommits.map(\.documents.count)
+        guard let smallest = sizes.indices.min(by: { sizes[$0] < sizes[$1] }) else { return }
+        let (documents, commit) = encodedCommits.remove(at: smallest)
+        for index in 0..<documents.count {
+            let key = documents.key(index)
+            // An entry that exists is of a later change.
+            guard entries[key] == nil else { continue }
+            entries[key] = Entry(document: documents.document(index), commit: commit)
+        }
     }
 
     /// Returns the pending documents of earlier transactions, and leaves the value empty.
@@ -196,6 +213,9 @@ package struct PendingDocuments: Sendable {
 }
 
 extension DocumentEngine {
+    /// The number of documents of commits that are not durable yet and that are kept one by one.
+    package var separatePendingCount: Int { state.withLock { $0.pending.entryCount } }
+
     /// Releases pending documents if all of their commits are durable, unless a writer is active.
     ///
     /// The next transaction would do so, but a store may be idle for long after a large one.
