@@ -11,7 +11,7 @@ extension Keyspace {
         for range in changes.removedRanges { removeEntries(in: range) }
         guard !changes.removed.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
-            for key in changes.removed { tree.remove(bytes.slice(key)) }
+            for key in changes.removed { tree.remove(bytes.slice(key.range)) }
         }
     }
 
