@@ -13,31 +13,58 @@ extension QueryEngine {
     ) throws(StoreError) -> QueryOutcome {
         setLimits(of: &transaction, parameters.values)
         let reader = transaction.reader(self, parameters)
-        let (plan, run) = try plan(statement, arguments, parameters, on: reader)
-        if let first = plan.mutations.first, case .evict = first.action {
-            do throws(StoreError) { try checkEviction() } catch {
-                throw error.located(at: first.range, in: statement.text)
-            }
+        var applied = AppliedMutations()
+        func consume(_ mutations: [Mutation], _ returned: FieldTypes?) throws(StoreError) {
+            try apply(
+                mutations, returned, to: &transaction, &applied, of: statement,
+                reader.interruption)
+        }
+        // The reader keeps the pending documents that it has, so the statement does not see its own
+        // changes.
+        let appliesEarly = reader.pending.isCheapToCopy
+        let (plan, run) = try withoutActuallyEscaping(consume) { (consumer) throws(StoreError) in
+            try self.plan(
+                statement, arguments, parameters, on: reader, appliesEarly ? consumer : nil)
         }
         let pendingCollections = plan.mutations.isEmpty ? reader.pending.collections : []
         // The plan is complete and no longer reads pending documents.
         reader.releasePending()
+        try apply(
+            plan.mutations, plan.returned, to: &transaction, &applied, of: statement,
+            reader.interruption)
+        let rows = try run?.returned(
+            plan.older + applied.documents, by: plan, changing: applied.ids.count)
+        return QueryOutcome(
+            rows: rows ?? QueryRows(), reader: reader, mutatedIDs: applied.ids,
+            pendingCollections: pendingCollections, largeDocuments: transaction.largeDocuments)
+    }
+
+    /// The ids of the documents that a statement has changed, and those that RETURNING shows.
+    private struct AppliedMutations {
         var ids: [Value] = []
-        ids.reserveCapacity(plan.mutations.count)
-        var returned: [Object] = plan.older
-        for (number, mutation) in plan.mutations.enumerated() {
-            if number & 0xFF == 0xFF { try reader.interruption?.check() }
-            guard try Self.change(&transaction, mutation, in: statement.text) else { continue }
-            ids.append(mutation.id)
-            guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
-            if let object = try transaction.object(mutation, plan.types) {
-                returned.append(object)
+        var documents: [Object] = []
+    }
+
+    private func apply(
+        _ mutations: [Mutation], _ returned: FieldTypes?,
+        to transaction: inout DocumentTransaction, _ applied: inout AppliedMutations,
+        of statement: Statement, _ interruption: Interruption?
+    ) throws(StoreError) {
+        if let first = mutations.first, case .evict = first.action {
+            do throws(StoreError) { try checkEviction() } catch {
+                throw error.located(at: first.range, in: statement.text)
             }
         }
-        let rows = try run?.returned(returned, by: plan, changing: ids.count)
-        return QueryOutcome(
-            rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids,
-            pendingCollections: pendingCollections, largeDocuments: transaction.largeDocuments)
+        if applied.ids.isEmpty { applied.ids.reserveCapacity(mutations.count) }
+        for (number, mutation) in mutations.enumerated() {
+            if number & 0xFF == 0xFF { try interruption?.check() }
+            guard try Self.change(&transaction, mutation, in: statement.text) else { continue }
+            applied.ids.append(mutation.id)
+            guard let returned else { continue }
+            if let object = try transaction.object(mutation, returned) {
+                applied.documents.append(object)
+            }
+        }
     }
 
     /// Refuses EVICT from now on, because the store is that of a hub.
@@ -75,7 +102,7 @@ extension QueryEngine {
     /// Returns the mutations of a statement, and the run that computes its returned rows, if any.
     private func plan(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
-        on reader: SnapshotReader
+        on reader: SnapshotReader, _ consumer: MutationConsumer?
     ) throws(StoreError) -> (MutationPlan, QueryRun?) {
         if parameters.haveNoEffect(on: statement),
             let plan = try statement.fastPath?.mutations(
@@ -85,6 +112,6 @@ extension QueryEngine {
             return (plan, makeRun(statement, arguments, parameters, on: reader))
         }
         let run = makeRun(statement, arguments, parameters, on: reader)
-        return (try run.mutations(), run)
+        return (try run.mutations(consumer), run)
     }
 }

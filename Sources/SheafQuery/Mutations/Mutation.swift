@@ -21,8 +21,16 @@ package struct Mutation: Sendable {
     package let range: SourceRange
 }
 
+/// Applies changes of a statement that is still looking for documents.
+///
+/// If the statement returns changed documents, their types are passed.
+package typealias MutationConsumer = (
+    _ mutations: [Mutation], _ returned: FieldTypes?
+) throws(StoreError) -> Void
+
 /// The changes of a statement and the contents of its result.
 package struct MutationPlan {
+    /// The changes that have not been passed to the consumer of the plan.
     package let mutations: [Mutation]
     /// Whether RETURNING shows the documents before the changes.
     package let returnsOlderDocuments: Bool
@@ -34,5 +42,7 @@ package struct MutationPlan {
     package let types: FieldTypes
     /// The plan that found the documents; nil if none was needed.
     var finding: PlannedSelect?
+    /// The types of changed documents, if RETURNING shows them.
+    package var returned: FieldTypes? { returnsRows && !returnsOlderDocuments ? types : nil }
     var profile: MutationProfile?
 }

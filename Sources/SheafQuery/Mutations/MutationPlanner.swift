@@ -12,6 +12,22 @@ struct MutationPlanner {
     var key: [UInt8]?
     /// The plan cache of the statement; nil if the plan must not be cached.
     var plans: PlanSlot?
+    /// Applies changes before all are planned, which bounds their memory.
+    ///
+    /// They must not change what the statement reads.
+    var consumer: MutationConsumer?
+
+    /// The number of changes that are planned before any of them is applied.
+    private static let batchLength = 4_096
+
+    /// Passes the planned changes to the consumer if they are many.
+    private func consume(
+        _ mutations: inout [Mutation], returned: FieldTypes?
+    ) throws(StoreError) {
+        guard mutations.count >= Self.batchLength, let consumer else { return }
+        try consumer(mutations, returned)
+        mutations.removeAll(keepingCapacity: true)
+    }
 
     // MARK: DELETE and EVICT
 
@@ -29,6 +45,7 @@ struct MutationPlanner {
                 Mutation(
                     collection: delete.source.name.text, id: id, action: action,
                     range: delete.source.name.range))
+            try consume(&mutations, returned: nil)
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: true, returnsRows: returnsRows,
@@ -50,6 +67,8 @@ struct MutationPlanner {
         let compiler = environment.compiler()
         let assignments = try compile(update, compiler)
         var mutations: [Mutation] = []
+        let types = types(of: update.source)
+        let returnsRows = !update.returning.isEmpty
         let finding = try forEachDocument(
             of: update.source, by: { () throws(StoreError) in try selection(update) },
             readsAll: false, variableCount: compiler.scope.variableCount
@@ -64,11 +83,11 @@ struct MutationPlanner {
                     collection: update.source.name.text, id: id,
                     action: .edit(edits.withoutReplacedValues()),
                     range: update.source.name.range))
+            try consume(&mutations, returned: returnsRows ? types : nil)
         }
         return MutationPlan(
-            mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !update.returning.isEmpty, older: [], types: types(of: update.source),
-            finding: finding)
+            mutations: mutations, returnsOlderDocuments: false, returnsRows: returnsRows,
+            older: [], types: types, finding: finding)
     }
 
     /// Returns the SELECT that finds the documents to update.

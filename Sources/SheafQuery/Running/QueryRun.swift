@@ -168,21 +168,23 @@ package struct QueryRun {
         return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
     }
 
-    /// Returns the changes of a statement that writes.
-    package func mutations() throws(StoreError) -> MutationPlan {
+    /// Returns the changes of a statement that writes, except those passed to `consumer`.
+    package func mutations(_ consumer: MutationConsumer?) throws(StoreError) -> MutationPlan {
         guard case .profile(let body) = statement.body else {
-            return try mutations(of: statement.body)
+            return try mutations(of: statement.body, consumer)
         }
-        var plan = try mutations(of: body, clock: options.clock)
+        // The time of changes must not count as time of the search.
+        var plan = try mutations(of: body, nil, clock: options.clock)
         plan.profile = MutationProfile(body, options.clock)
         return plan
     }
 
     private func mutations(
-        of body: Statement.Body, clock: (() -> UInt64)? = nil
+        of body: Statement.Body, _ consumer: MutationConsumer?, clock: (() -> UInt64)? = nil
     ) throws(StoreError) -> MutationPlan {
         var planner = MutationPlanner(
             environment: environment, newID: options.newID, clock: clock)
+        planner.consumer = consumer
         if options.isPlain {
             planner.key = statement.fastPath?.key(options.arguments, in: environment.store)
         }
