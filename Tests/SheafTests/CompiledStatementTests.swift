@@ -25,6 +25,7 @@ import Testing
         "SELECT _id FROM t WHERE _id IN (:x, :y, 3)",
         "SELECT _id FROM t WHERE a = :x AND s LIKE :p",
         "SELECT _id FROM t WHERE a = :x AND lower(s) = :s",
+        "SELECT _id FROM t WHERE a = :x AND (b = 1 OR b = 3)",
         "SELECT _id FROM t WHERE a = :x OR b = :y",
         "SELECT _id FROM t WHERE NOT (a = :x)",
         "SELECT _id FROM t WHERE NOT (a = :x AND b = :y)",
@@ -52,6 +53,13 @@ import Testing
         "SELECT t._id, u.s FROM t LEFT JOIN t u ON u._id = t.r WHERE t.a = :x AND u.b IS MISSING",
         "SELECT t._id, u.b FROM t JOIN t u ON u._id = t.r ORDER BY t.a, t._id LIMIT :n",
         "SELECT t._id, u.b FROM t JOIN t u ON u._id = t.r WHERE t.s LIKE :p ORDER BY t.a, t._id",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r WHERE ANY v IN u.tags SATISFIES v = :y END",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r WHERE u.b BETWEEN :x AND :y OR t.a = :z",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r WHERE t.a = :x AND u.b IN (:y, :z)",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r WHERE t.a = :x AND u.o = {'p': :y, 'q': 1}",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r AND u.b BETWEEN :x AND :y WHERE t.a = :z",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r AND (u.b = :x OR u.s = :s) WHERE t.a = :z",
+        "SELECT t._id FROM t JOIN t u ON u._id = t.r AND u.b IN (:x, :y) WHERE t.a = :z",
         "SELECT _id.k AS k, _id.l AS l FROM c WHERE _id.k = :x",
         "SELECT _id.k AS k, v FROM c WHERE _id.k = :x ORDER BY v, _id.l LIMIT :n",
         "SELECT v FROM c WHERE _id = {'k': :x, 'l': :y}",
@@ -185,6 +193,39 @@ import Testing
             #expect(try store.rows(text, ["x": x, "y": 50]).count == 25)
         }
         #expect(store.problem(text, ["x": 1])?.contains("Parameter y was not provided") == true)
+    }
+
+    @Test(arguments: [
+        "regexp_like(s, p) AND :n = 1", "regexp_like(s, p) OR :n > 1", "b = 1 AND :n = 1",
+    ])
+    func `a condition that arguments decide fails in no run`(condition: String) throws {
+        // This pattern is invalid.
+        try store.execute("INSERT INTO f DOCUMENTS ({_id: 1, s: 'a', p: '(', b: 2})")
+        let text = DQL(verbatim: "SELECT _id FROM f WHERE \(condition)")
+        let wanted: [Value] = condition.contains("OR") ? [["_id": 1]] : []
+        for n in 2..<6 { #expect(try store.rows(text, ["n": n]) == wanted) }
+    }
+
+    @Test(arguments: ["", "WHERE u.b > :b", "WHERE u.b IS MISSING"])
+    func `a join with a limit has the first rows of the same join without`(condition: String) throws
+    {
+        try fill()
+        for id in 200..<400 {
+            try store.execute("INSERT INTO t DOCUMENTS ({_id: \(id), r: \(id * 7 % 110 + 95)})")
+        }
+        let text = """
+            SELECT t._id AS t, u._id AS u FROM t LEFT JOIN t u ON u._id = t.r \(condition) \
+            ORDER BY t._id
+            """
+        let all = try store.rows(DQL(verbatim: text), ["b": 50])
+        #expect(all.count > 10)
+        for (limit, offset) in [(1, 0), (1, 7), (5, 0), (20, 63), (64, 1), (100, 5), (290, 20)] {
+            let limited = DQL(verbatim: text + " LIMIT :n OFFSET :m")
+            let arguments: QueryArguments = ["b": 50, "n": limit, "m": offset]
+            #expect(
+                try store.rows(limited, arguments) == Array(all.dropFirst(offset).prefix(limit)),
+                "LIMIT \(limit) OFFSET \(offset)")
+        }
     }
 
     @Test func `rows with equal first terms are all compared`() throws {

@@ -38,8 +38,10 @@ extension ExpressionCompiler {
                 Operators.compare(operation, $0, $1)
             }
         case .between(let operand, let low, let high, let isNegated):
-            return try predicate(try compile([operand, low, high])) {
-                (values, _) throws(StoreError) in
+            let operands = [
+                try compile(operand), try compile(operand: low), try compile(operand: high),
+            ]
+            return try predicate(operands) { (values, _) throws(StoreError) in
                 let truth = Operators.isBetween(values[0], values[1], values[2])
                 return isNegated ? truth.negated : truth
             }
@@ -349,7 +351,7 @@ private struct PatternMatcher {
 
 extension Expression {
     /// Whether evaluation throws only for damaged documents.
-    fileprivate var neverFails: Bool {
+    var neverFails: Bool {
         switch node {
         case .literal, .missing, .parameter, .path: true
         case .and(let terms), .or(let terms), .xor(let terms): terms.allSatisfy(\.neverFails)

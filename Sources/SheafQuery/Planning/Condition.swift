@@ -17,6 +17,11 @@ indirect enum Condition {
     /// A condition that restricts no keys.
     case anything
 
+    /// Whether the condition restricts no keys.
+    var isAnything: Bool {
+        if case .anything = self { true } else { false }
+    }
+
     /// Whether the condition is equivalent to the original expression.
     var isExact: Bool {
         switch self {

@@ -3,7 +3,9 @@ import SheafDocument
 
 /// A planned SELECT that later runs bind to other arguments.
 ///
-/// Parameters occur only in WHERE, LIMIT, OFFSET and as operands of comparisons in ON.
+/// Parameters occur only in WHERE, LIMIT, OFFSET and as operands of comparisons in ON. The terms of
+/// WHERE that do not filter encoded documents are compiled once if they cannot fail, and all their
+/// parameters are operands of comparisons or bounds of BETWEEN; otherwise in each run.
 ///
 /// A later run binds its arguments: it computes the ranges of keys from them and keeps the rest of
 /// the plan. The choice of the access path is kept as long as the path remains short; a long one is
@@ -19,7 +21,7 @@ final class GenericPlan {
     /// The conditions that are evaluated; nil if those of the first run do not depend on arguments.
     let conditions: ConditionTemplate?
     let scope: Scope
-    /// Parameters whose values the conditions of joins get from the run.
+    /// Parameters that compiled conditions read from each run.
     let lateParameters: [String]
     let limit: Operand?
     let offset: Operand?
@@ -71,21 +73,33 @@ final class GenericPlan {
             }
             bound.requested.filter =
                 filters.count > 1 ? .all(filters) : filters.first
-            let compiler = ExpressionCompiler(
-                scope, names: environment.store.names, arguments: arguments,
-                context: environment.context)
-            let stages = try compiler.stages(of: conditions.rest, joinCount: plan.joins.count)
-            // Variables of the expressions that are not compiled again keep their numbers.
-            bound.variableCount = max(bound.variableCount, compiler.scope.variableCount)
-            if plan.joins.isEmpty {
-                bound.requested.residualPredicate = stages[0]
-            } else {
-                bound.requested.stages = stages
+            if spare == nil || conditions.stages == nil {
+                try setPredicates(of: bound, conditions, environment)
             }
         }
         guard !canSwapSources || !bound.isWorthSwapping else { return nil }
         bound.countedRanges = bound.rangesToCount(path)
         return bound
+    }
+
+    /// Sets the predicates of a plan, and compiles them unless they read arguments from the run.
+    private func setPredicates(
+        of bound: SelectPlan, _ conditions: ConditionTemplate, _ environment: PlanEnvironment
+    ) throws(StoreError) {
+        var stages = conditions.stages ?? []
+        if conditions.stages == nil {
+            let compiler = ExpressionCompiler(
+                scope, names: environment.store.names, arguments: environment.arguments,
+                context: environment.context)
+            stages = try compiler.stages(of: conditions.rest, joinCount: plan.joins.count)
+            // Variables of the expressions that are not compiled again keep their numbers.
+            bound.variableCount = max(bound.variableCount, compiler.scope.variableCount)
+        }
+        if plan.joins.isEmpty {
+            bound.requested.residualPredicate = stages[0]
+        } else {
+            bound.requested.stages = stages
+        }
     }
 
     /// Returns the path of the first source; nil if it must be planned.
@@ -130,6 +144,9 @@ enum TermTemplate {
     case comparison([String], ComparisonOperator, Operand)
     /// `path IN (…)`.
     case membership([String], [Operand])
+    /// A term that has restricted the keys of the first run because of its arguments; a later run
+    /// cannot restrict keys by it.
+    case other
 
     /// Returns the condition on keys; nil if these arguments require a new plan.
     func condition(_ arguments: ArgumentValues) -> Condition? {
@@ -145,6 +162,7 @@ enum TermTemplate {
                 points.append(.only(value))
             }
             return .field(path, ComponentSet(points))
+        case .other: return .anything
         }
     }
 }
@@ -155,6 +173,9 @@ struct ConditionTemplate {
     let filters: [FilterTemplate]
     /// The other terms.
     let rest: [Expression]
+    /// The predicates of the other terms, by the number of joins before each; nil if they must be
+    /// compiled for each run.
+    let stages: [Predicate?]?
 
     /// Returns the parts of the filter; nil if these arguments require a new plan.
     func filters(_ arguments: ArgumentValues, _ names: NameTable) -> [FieldFilter]? {

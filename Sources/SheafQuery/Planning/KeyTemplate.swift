@@ -29,6 +29,7 @@ struct KeyTemplate {
         for field in fields {
             var operands: [(operation: ComparisonOperator, operand: Operand)] = []
             for term in terms {
+                if case .fixed(let condition) = term, condition.isAnything { continue }
                 guard case .comparison(let path, let operation, let operand) = term else {
                     return nil
                 }

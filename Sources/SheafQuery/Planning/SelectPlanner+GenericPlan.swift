@@ -33,9 +33,10 @@ extension SelectPlanner {
             guard let (subject, comparisons) = term.comparisons,
                 let path = try reader.path(of: subject)
             else {
-                // A term with parameters that is no comparison finds no keys.
+                // The path of the first run may depend on `.other`, so it has no `KeyTemplate`.
                 let isFixed = !term.hasParameter
-                terms.append(.fixed(isFixed ? try reader.read(term) : .anything))
+                let known = try reader.read(term)
+                terms.append(isFixed || known.isAnything ? .fixed(known) : .other)
                 if isFixed, let filter = try filterCompiler.filter(term) {
                     filters.append(.fixed(filter))
                 } else {
@@ -53,27 +54,50 @@ extension SelectPlanner {
         if plan.sources[0].path.access.isCovering {
             (filters, residual) = ([], condition?.conjuncts ?? [])
         }
+        let conditions = try conditions(of: plan, filters, residual)
+        return GenericPlan(
+            plan, accessPlanner, terms, conditions, compiler.scope, compiler.lateParameters,
+            limit: limit, offset: offset, isLimited: accessPlanner.limit != nil,
+            canSwapSources: canSwapSources)
+    }
+
+    /// Returns the conditions that a run evaluates; nil if they do not depend on arguments.
+    private func conditions(
+        of plan: SelectPlan, _ filters: [FilterTemplate], _ rest: [Expression]
+    ) throws(StoreError) -> ConditionTemplate? {
         // A condition that was always true with these arguments has an expression, but no
         // predicate.
         let hasConditions =
             plan.requested.filterExpression != nil || plan.requested.residualExpression != nil
-        let isBound = hasConditions && condition?.hasParameter == true
-        return GenericPlan(
-            plan, accessPlanner, terms,
-            isBound ? ConditionTemplate(filters: filters, rest: residual) : nil, compiler.scope,
-            compiler.lateParameters, limit: limit, offset: offset,
-            isLimited: accessPlanner.limit != nil, canSwapSources: canSwapSources)
+        guard hasConditions, environment.condition(of: select)?.hasParameter == true else {
+            return nil
+        }
+        return ConditionTemplate(
+            filters: filters, rest: rest,
+            stages: try lateStages(of: rest, joinCount: plan.joins.count))
+    }
+
+    /// Returns predicates that read all parameters from the run; nil if that is impossible.
+    ///
+    /// Terms that may fail are not evaluated if constants decide the condition.
+    private func lateStages(
+        of terms: [Expression], joinCount: Int
+    ) throws(StoreError) -> [Predicate?]? {
+        guard terms.allSatisfy({ !$0.hasPlannedParameter && $0.neverFails }) else { return nil }
+        compiler.bindsLate = true
+        defer { compiler.bindsLate = false }
+        return try compiler.stages(of: terms, joinCount: joinCount)
     }
 
     /// Whether a parameter occurs where a later run cannot bind it.
     private var hasOtherParameters: Bool {
+        if written.joins.contains(where: \.condition.hasPlannedParameter) { return true }
         var expressions = written.groups + select.groups
         for select in [written, select] {
             expressions += [select.having].compactMap { $0 }
             expressions += select.columns.compactMap(\.expression)
             expressions += select.ordering.terms.map(\.expression)
         }
-        for join in written.joins { expressions += join.condition.withoutLateOperands }
         return expressions.contains(where: \.hasParameter)
             || written.joins.contains { $0.source.ids != nil }
     }

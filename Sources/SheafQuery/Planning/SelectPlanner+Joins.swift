@@ -93,9 +93,7 @@ extension SelectPlanner {
             let condition = environment.condition(of: select)
         else { return [] }
         // A later run binds parameters only if they are operands.
-        let terms = condition.conjuncts.filter { term in
-            term.withoutLateOperands.allSatisfy { !$0.hasParameter }
-        }
+        let terms = condition.conjuncts.filter { !$0.hasPlannedParameter }
         return try equalities(terms.map { (nil, $0) }, source)
     }
 
@@ -243,20 +241,30 @@ extension SelectPlanner {
 }
 
 extension Expression {
-    /// The terms, with each comparison replaced by the parts that become constants of the plan.
-    var withoutLateOperands: [Expression] {
-        conjuncts.flatMap { term in
-            guard case .comparison(_, let left, let right) = term.node else { return [term] }
-            return left.constantParts + right.constantParts
+    /// Whether a plan must have the value of a parameter, which is neither an operand of a
+    /// comparison nor a bound of BETWEEN.
+    var hasPlannedParameter: Bool {
+        switch node {
+        case .parameter: return true
+        case .comparison(_, let left, let right):
+            return left.hasPlannedPart || right.hasPlannedPart
+        case .between(let subject, let low, let high, _):
+            return subject.hasPlannedParameter || low.hasPlannedPart || high.hasPlannedPart
+        default:
+            var isFound = false
+            try? forEachChild { (child) throws(StoreError) in
+                isFound = isFound || child.hasPlannedParameter
+            }
+            return isFound
         }
     }
 
-    /// The parts of a comparison operand that become constants of the plan.
-    private var constantParts: [Expression] {
+    /// Whether a plan must have the value of a parameter in this operand of a comparison.
+    private var hasPlannedPart: Bool {
         switch node {
-        case .parameter: []
-        case .object(let fields): fields.flatMap(\.value.constantParts)
-        default: [self]
+        case .parameter: false
+        case .object(let fields): fields.contains { $0.value.hasPlannedPart }
+        default: hasPlannedParameter
         }
     }
 
