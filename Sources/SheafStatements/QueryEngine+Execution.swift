@@ -163,7 +163,7 @@ extension QueryEngine {
         do throws(StoreError) {
             try statement.checkDirectives()
             let outcome = try body()
-            end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
+            end(statement, number, outcome.rows.count, outcome.mutatedIDs.count, nil)
             logSize(of: outcome.largeDocuments)
             for note in outcome.rows.notes {
                 let text = RedactedText.of(statement.text)

@@ -27,6 +27,14 @@ package final class ResultStorage: Sendable {
         /// A single row, without the allocation of an array.
         case one(ResultItem)
         case many([ResultItem])
+        case computed(ComputedRows)
+
+        init(_ rows: ResultRows) {
+            switch rows {
+            case .items(let items): self = .many(items)
+            case .computed(let rows): self = .computed(rows)
+            }
+        }
     }
 
     /// The ids of the documents that the statement changed.
@@ -88,7 +96,7 @@ package final class ResultStorage: Sendable {
         _ rows: QueryRows, of reader: SnapshotReader, _ mutatedIDs: [Value],
         _ commit: ResultCommit, _ pendingCollections: Set<UInt16>
     ) {
-        self.rows = .many(rows.items)
+        self.rows = Rows(rows.rows)
         columns = rows.columns
         idStorage = MutatedIDs(mutatedIDs)
         owner = .snapshot(reader.snapshot)
@@ -168,6 +176,7 @@ package final class ResultStorage: Sendable {
         switch rows {
         case .one(let item): [item]
         case .many(let items): items
+        case .computed(let rows): ResultRows.computed(rows).items
         }
     }
 
@@ -176,6 +185,7 @@ package final class ResultStorage: Sendable {
         switch rows {
         case .one: 1
         case .many(let items): items.count
+        case .computed(let rows): rows.count
         }
     }
 
@@ -186,6 +196,7 @@ package final class ResultStorage: Sendable {
             precondition(index == 0, "The result has one row.")
             return item
         case .many(let items): return items[index]
+        case .computed(let rows): return ResultItem(content: .computed(rows, number: index))
         }
     }
 
@@ -231,6 +242,7 @@ package final class ResultStorage: Sendable {
 
     /// Returns the value of a top-level field, which is faster than a path.
     package func value(_ index: Int, of name: String) throws(StoreError) -> Value? {
+        if case .computed(let rows) = rows { return rows.value(index, of: name) }
         do throws(StoreError) { return try item(index).value(of: name, names) } catch {
             throw located(error)
         }

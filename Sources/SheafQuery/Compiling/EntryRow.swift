@@ -37,6 +37,8 @@ final class EntryRow: RowContent {
     private let elements: UnsafeMutablePointer<FieldElement>
     // A run uses the row on one thread.
     @exclusivity(unchecked) private var entry = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// The first paths that were read, and the numbers of their fields.
+    @exclusivity(unchecked) private var known: [(path: [String], number: Int?)] = []
     /// The id in the entry.
     @exclusivity(unchecked) private(set) var id = UnsafeRawBufferPointer(start: nil, count: 0)
 
@@ -63,6 +65,17 @@ final class EntryRow: RowContent {
     /// Returns the number of the indexed field at a path; nil if the entry has no such field.
     func number(of path: [String]) -> Int? { fields.firstIndex { $0.path.isSpelled(path) } }
 
+    /// Returns the same as `number(of:)`, and remembers it by the address of the path.
+    private func knownNumber(of path: [String]) -> Int? {
+        // `known` retains its paths, so no other path can have the address of one.
+        for index in known.indices where known[index].path.isStored(like: path) {
+            return known[index].number
+        }
+        let number = number(of: path)
+        if known.count < fields.count { known.append((path, number)) }
+        return number
+    }
+
     /// Returns the number of the indexed field that is a part of the id; nil if there is none.
     func number(of path: IDPath) -> Int? {
         fields.firstIndex { field in
@@ -76,7 +89,7 @@ final class EntryRow: RowContent {
     func element(_ number: Int) -> FieldElement { elements[number] }
 
     override func value(at path: [String]) throws(StoreError) -> Value? {
-        guard let number = number(of: path) else { return try super.value(at: path) }
+        guard let number = knownNumber(of: path) else { return try super.value(at: path) }
         let element = elements[number]
         guard element.kind != .other else { return try values()[number] }
         return try onDocument(at: 0) { () throws(Malformed) in try element.value() }
@@ -114,5 +127,14 @@ final class EntryRow: RowContent {
         if case .object(let known)? = object[first] { inner = known }
         set(value, at: path.dropFirst(), in: &inner)
         object[first] = .object(inner)
+    }
+}
+
+extension [String] {
+    /// Whether two arrays share their memory.
+    fileprivate func isStored(like other: [String]) -> Bool {
+        withUnsafeBufferPointer { own in
+            other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && !own.isEmpty }
+        }
     }
 }

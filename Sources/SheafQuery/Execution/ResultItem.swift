@@ -9,6 +9,7 @@ package struct ResultItem {
         /// The record pointer identifies this version of the document; zero if unknown.
         case stored(fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64)
         case object(Object)
+        case computed(ComputedRows, number: Int)
     }
 
     package let content: Content
@@ -23,6 +24,7 @@ extension ResultItem {
     package func object(_ names: NameTable) throws(StoreError) -> Object {
         switch content {
         case .object(let object): return object
+        case .computed(let rows, let number): return rows.object(number)
         case .stored(let fields, let id, let pointer):
             return try Row(fields, id: id, position: pointer).object(
                 FieldTypes(isStrict: false), names)
@@ -37,8 +39,8 @@ extension ResultItem {
         _ type: T.Type, _ names: NameTable, _ coding: ValueCoding
     ) throws -> T {
         switch content {
-        case .object(let object):
-            return try ValueDecoder(coding: coding).decode(type, from: .object(object))
+        case .object, .computed:
+            return try ValueDecoder(coding: coding).decode(type, from: .object(try object(names)))
         case .stored(let fields, let id, let position):
             do {
                 return try DocumentDecoder(names, coding: coding).decode(type, from: fields, id: id)
@@ -50,6 +52,9 @@ extension ResultItem {
 
     /// Returns the value at a path without decoding the rest of the row, or nil if it is missing.
     package func value(at path: [String], _ names: NameTable) throws(StoreError) -> Value? {
+        if case .computed(let rows, let number) = content, let first = path.first {
+            return rows.value(number, of: first)?[path: path.dropFirst()]
+        }
         guard case .stored(let fields, let id, let pointer) = content, let first = path.first else {
             return try object(names)[path: path]
         }
@@ -63,6 +68,7 @@ extension ResultItem {
 
     /// Returns the value of a field without decoding the rest of the row, or nil if it is missing.
     package func value(of name: String, _ names: NameTable) throws(StoreError) -> Value? {
+        if case .computed(let rows, let number) = content { return rows.value(number, of: name) }
         guard case .stored(let fields, let id, let pointer) = content else {
             return try object(names)[name]
         }

@@ -22,6 +22,11 @@ final class RowCollector {
     @exclusivity(unchecked) var skipped = 0
     @exclusivity(unchecked) private var shown = 0
     @exclusivity(unchecked) private(set) var sorter: Sorter<ResultItem>?
+    /// The values of all computed rows; nil if some are dropped later, or if the columns depend on
+    /// the documents.
+    private let computed: ComputedRows?
+    /// The evaluators of the terms of ORDER BY after the first.
+    private let furtherTerms: [Evaluator]
     let grouper: Grouper?
     let sortFilter: SortFilter?
     /// Whether documents are appended to the result unchanged.
@@ -48,13 +53,17 @@ final class RowCollector {
         let isDescending = plan.order.map(\.isDescending)
         // Rows that are emitted in order need no keys.
         distinct = DistinctRows(plan.isOrdered ? [] : isDescending)
+        furtherTerms = plan.order.dropFirst().map(\.evaluator)
+        // Of sorted rows, LIMIT and OFFSET drop some, but `ComputedRows` would keep their values.
+        let keepsRows = plan.isOrdered || plan.limit == nil && plan.offset == 0
+        computed = plan.isDistinct || !keepsRows ? nil : ComputedRows(plan.projection)
         guard !plan.isOrdered else { return }
         // DISTINCT retains all of its rows until they are sorted, so a limit would save little.
         sorter = Sorter(isDescending, limit: plan.isDistinct ? nil : plan.sortedRowLimit)
     }
 
     /// Returns the rows of the result; called once after the last row.
-    func finish() throws(StoreError) -> [ResultItem] {
+    func finish() throws(StoreError) -> ResultRows {
         if let grouper {
             try measure(tallies?.group, meter) { () throws(StoreError) in
                 tallies?.group.rowsOut += grouper.count
@@ -75,7 +84,9 @@ final class RowCollector {
                 }
             }
         }
-        return items
+        computed?.finish()
+        if let computed, plan.isOrdered { return .computed(computed) }
+        return .items(items)
     }
 
     /// Counts rows that were not visited.
@@ -109,9 +120,21 @@ final class RowCollector {
         if plan.isDistinct { return try addDistinctRow() }
         guard sorter == nil else { return try sort { () throws(StoreError) in try item() } }
         guard !skips() else { return true }
-        guard let visitor else { return deliver(try item()) }
-        try show(visitor)
-        return plan.limit.map { shown < $0 } ?? true
+        if let visitor {
+            try show(visitor)
+            return plan.limit.map { shown < $0 } ?? true
+        }
+        guard let computed else { return deliver(try item()) }
+        try append(to: computed)
+        return plan.limit.map { computed.count < $0 } ?? true
+    }
+
+    private func append(to computed: ComputedRows) throws(StoreError) {
+        tallies?.projection.rowsIn += 1
+        tallies?.projection.rowsOut += 1
+        try measure(tallies?.projection, meter) { () throws(StoreError) in
+            try computed.append(frame)
+        }
     }
 
     /// Passes a row to the visitor.
@@ -132,7 +155,7 @@ final class RowCollector {
         guard plan.limit != nil, sorter == nil else {
             var keys: [Value?] = []
             if let first = plan.order.first {
-                keys = try sortKeys(after: try first.evaluator(frame))
+                keys = [try first.evaluator(frame)] + (try furtherKeys())
             }
             distinct.add(object, keys)
             return true
@@ -152,7 +175,9 @@ final class RowCollector {
                 _ = try emit(item)
             } else {
                 tallies?.sort.rowsIn += 1
-                try sorter?.add(row.keys) { () throws(StoreError) in item }
+                try sorter?.add(row.keys[0], Array(row.keys.dropFirst())) {
+                    () throws(StoreError) in item
+                }
             }
         }
     }
@@ -165,19 +190,25 @@ final class RowCollector {
             guard let first = plan.order.first else { return true }
             let key = try first.evaluator(frame)
             guard sorter?.mayTake(key) == true else { return plan.presortedTerms == 0 }
-            try sorter?.add(try sortKeys(after: key), item)
+            try sorter?.add(key, try furtherKeys(), item)
             return true
         }
     }
 
-    /// Returns the sort keys of the current row, of which the first is known.
-    private func sortKeys(after first: Value?) throws(StoreError) -> [Value?] {
-        var keys = [first]
-        for term in plan.order.dropFirst() { keys.append(try term.evaluator(frame)) }
+    /// Returns the sort keys of the current row after the first.
+    private func furtherKeys() throws(StoreError) -> [Value?] {
+        var keys: [Value?] = []
+        if furtherTerms.isEmpty { return keys }
+        keys.reserveCapacity(furtherTerms.count)
+        for evaluator in furtherTerms { keys.append(try evaluator(frame)) }
         return keys
     }
 
     private func item() throws(StoreError) -> ResultItem {
+        if let computed {
+            try append(to: computed)
+            return ResultItem(content: .computed(computed, number: computed.count - 1))
+        }
         tallies?.projection.rowsIn += 1
         tallies?.projection.rowsOut += 1
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,

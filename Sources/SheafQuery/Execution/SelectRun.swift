@@ -60,8 +60,8 @@ final class SelectRun {
     }
 
     /// Returns the rows of the result.
-    func run() throws(StoreError) -> [ResultItem] {
-        if plan.limit == 0 { return [] }
+    func run() throws(StoreError) -> ResultRows {
+        if plan.limit == 0 { return .items([]) }
         if let counted = plan.countedRanges {
             try measure(tallies?.access.rows, meter) { () throws(StoreError) in count(counted) }
         } else if tallies == nil, let groups = try plan.countedGroups?.sizes(in: store(of: 0)) {
@@ -106,8 +106,8 @@ final class SelectRun {
         guard let prefix = plan.sources[0].collection?.keyPrefix else { return [] }
         collector.visitor = nil
         var keys: [[UInt8]] = []
-        for item in try run() {
-            guard case .object(let row) = item.content, let id = row[Row.idName],
+        for item in try run().items {
+            guard let id = try item.value(of: Row.idName, frame.names),
                 let key = try? DocumentID.key(of: id)
             else { continue }
             keys.append(prefix + key)
@@ -186,7 +186,7 @@ final class SelectRun {
         return nil
     }
 
-    /// Adds a batch of documents to the waiting rows, and joins them if they are enough.
+    /// Adds a batch of documents to the waiting rows, and joins these whenever they are enough.
     ///
     /// Returns the number of documents after which the scan stops, or nil to continue.
     private func add(
@@ -200,14 +200,17 @@ final class SelectRun {
             }
             frame.rows[0] = Row(document)
             if document.isLasting {
-                if try mayMatch(before: 0) { try waiting.add(document, frame) }
+                guard try mayMatch(before: 0) else { continue }
+                try waiting.add(document, frame)
+                if waiting.isFull {
+                    guard try joinWaiting(waiting) else { return number + 1 }
+                }
             } else {
                 isFinished = try !join(0)
                 guard !isFinished else { return number + 1 }
             }
         }
-        guard waiting.isFull, try !joinWaiting(waiting) else { return nil }
-        return documents.count
+        return nil
     }
 
     /// Joins the waiting rows with their partners; returns false to stop.

@@ -53,12 +53,13 @@ final class Sorter<Row> {
         return isDescending[0] ? order >= 0 : order <= 0
     }
 
-    /// Adds a row; calls `row` only if the row is retained.
-    func add(_ keys: [Value?], _ row: () throws(StoreError) -> Row) throws(StoreError) {
+    /// Adds a row with its first key and the others; calls `row` only if the row is retained.
+    func add(
+        _ first: Value?, _ rest: [Value?], _ row: () throws(StoreError) -> Row
+    ) throws(StoreError) {
         let number = count
         count += 1
         guard limit != 0 else { return }
-        let (first, rest) = (keys[0], keys.count == 1 ? [] : Array(keys.dropFirst()))
         let rank = SortRank(first)
         guard let limit, retained == limit else {
             append(Entry(rank: rank, first: first, rest: rest, number: number, row: try row()))

@@ -15,8 +15,7 @@ final class WaitingRows {
     @exclusivity(unchecked) private var length: Int
 
     private static let firstLength = 64
-    /// With one more batch, there are fewer than 4,096 rows.
-    private static let maximumLength = 4_096 - DocumentBatch.capacity
+    private static let maximumLength = 4_096
 
     /// Creates an empty list for the first join of a plan; nil if its rows are joined one by one.
     init?(_ plan: SelectPlan) {
@@ -27,7 +26,8 @@ final class WaitingRows {
         self.join = join
         self.evaluator = evaluator
         keys = KeyBatch(behind: prefix)
-        length = plan.visitsAllRows ? Self.maximumLength : Self.firstLength
+        let needed = plan.limit.map { QueryLimits.sum($0, plan.offset) } ?? Self.firstLength
+        length = plan.visitsAllRows ? Self.maximumLength : max(1, min(needed, Self.firstLength))
     }
 
     /// Whether the partners should be looked up.

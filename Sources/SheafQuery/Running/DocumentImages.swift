@@ -43,9 +43,15 @@ extension ResultItem {
 
     /// Whether two rows are computed and have identical contents.
     func isComputed(like other: ResultItem) -> Bool {
-        guard case .object(let object) = content, case .object(let other) = other.content else {
-            return false
-        }
+        guard let object = computedObject, let other = other.computedObject else { return false }
         return Value.object(object).isIdentical(to: .object(other))
+    }
+
+    private var computedObject: Object? {
+        switch content {
+        case .object(let object): object
+        case .computed(let rows, let number): rows.object(number)
+        case .stored: nil
+        }
     }
 }

@@ -59,7 +59,7 @@ extension QueryRun {
 extension QueryRows {
     /// Returns the rows followed by one more row.
     func appending(_ object: Object) -> QueryRows {
-        QueryRows(items: items + [ResultItem(content: .object(object))], columns: columns)
+        QueryRows(.items(items + [ResultItem(content: .object(object))]), columns: columns)
     }
 }
 

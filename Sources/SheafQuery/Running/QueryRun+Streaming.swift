@@ -18,7 +18,7 @@ extension QueryRun {
         let plan = try SelectPlanner(select, environment).plan()
         let run = SelectRun(plan, environment)
         guard plan.isOrdered, !plan.isDistinct else {
-            for item in try run.run() { try body(try item.object(names)) }
+            for item in try run.run().items { try body(try item.object(names)) }
             return plan.projection.columnNames
         }
         guard plan.limit != 0 else { return plan.projection.columnNames }

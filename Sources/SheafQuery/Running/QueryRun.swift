@@ -38,21 +38,29 @@ package struct QueryOptions: Sendable {
 
 /// The rows of a result; encoded documents are valid while the store is open.
 package struct QueryRows {
-    package let items: [ResultItem]
+    package let rows: ResultRows
     /// Names of the columns in order; nil if they depend on the documents.
     package let columns: [String]?
     /// Advice about the statement, for the log.
     package let notes: [String]
 
-    package init(items: [ResultItem] = [], columns: [String]? = nil, notes: [String] = []) {
+    /// Number of rows.
+    package var count: Int { rows.count }
+
+    /// All rows.
+    package var items: [ResultItem] { rows.items }
+
+    package init(
+        _ rows: ResultRows = .items([]), columns: [String]? = nil, notes: [String] = []
+    ) {
         self.notes = notes
-        self.items = items
+        self.rows = rows
         self.columns = columns
     }
 
     package init(objects: [Object], columns: [String]? = nil, notes: [String] = []) {
-        self.init(
-            items: objects.map { ResultItem(content: .object($0)) }, columns: columns, notes: notes)
+        let items = objects.map { ResultItem(content: .object($0)) }
+        self.init(.items(items), columns: columns, notes: notes)
     }
 }
 
@@ -138,8 +146,7 @@ package struct QueryRun {
 
     private func rows(of plan: SelectPlan) throws(StoreError) -> QueryRows {
         QueryRows(
-            items: try SelectRun(plan, environment).run(), columns: plan.columnNames,
-            notes: plan.notes)
+            try SelectRun(plan, environment).run(), columns: plan.columnNames, notes: plan.notes)
     }
 
     /// Plans a SELECT to check that it is valid.
@@ -163,8 +170,7 @@ package struct QueryRun {
     ) throws(StoreError) -> (rows: QueryRows, planned: PlannedSelect) {
         let plan = try SelectPlanner(select, environment).plan()
         let run = SelectRun(plan, environment, clock: clock)
-        let items = try run.run()
-        let rows = QueryRows(items: items, columns: plan.columnNames)
+        let rows = QueryRows(try run.run(), columns: plan.columnNames)
         return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
     }
 
@@ -225,8 +231,7 @@ package struct QueryRun {
         let planner = SelectPlanner(
             Select(columns: columns, source: source), environment, rows: documents)
         let plan = try planner.plan()
-        let items = try SelectRun(plan, environment).run()
-        return QueryRows(items: items, columns: plan.columnNames)
+        return QueryRows(try SelectRun(plan, environment).run(), columns: plan.columnNames)
     }
 }
 

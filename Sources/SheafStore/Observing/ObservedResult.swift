@@ -222,7 +222,7 @@ struct ResultFingerprint: Equatable {
 
     /// Hashes `rows`; unless `isOrdered`, the order does not affect the hash.
     init(_ rows: QueryRows, _ names: NameTable, isOrdered: Bool) throws(StoreError) {
-        count = rows.items.count
+        count = rows.count
         var all = 0
         for item in rows.items {
             var hasher = Hasher()

@@ -62,19 +62,19 @@ final class SheafQueries: QuerySystem {
 
     func run(_ query: QueryCase) throws -> Int {
         let outcome = try execute(query.sheaf)
+        let columns = outcome.columns ?? []
         var checksum: UInt64 = 0
         for item in outcome.items {
-            switch item.content {
-            case .stored(let fields, let id, _):
+            if case .stored(let fields, let id, _) = item.content {
                 checksum &+= UInt64(id[0]) &+ UInt64(fields.count)
-            case .object(let object):
-                for field in object {
-                    switch field.value {
-                    case .integer(let number): checksum &+= UInt64(bitPattern: number)
-                    case .float(let number): checksum &+= number.bitPattern
-                    case .string(let text): checksum &+= UInt64(text.utf8.first ?? 0)
-                    default: checksum &+= 1
-                    }
+                continue
+            }
+            for column in columns {
+                switch try item.value(of: column, outcome.names) {
+                case .integer(let number)?: checksum &+= UInt64(bitPattern: number)
+                case .float(let number)?: checksum &+= number.bitPattern
+                case .string(let text)?: checksum &+= UInt64(text.utf8.first ?? 0)
+                default: checksum &+= 1
                 }
             }
         }
