@@ -139,6 +139,25 @@ import Testing
         try store.close()
     }
 
+    @Test func `relaxed commits become durable in time, although others follow`() async throws {
+        let store = try store(SimulatedVolume(), .relaxed(milliseconds: 50))
+        let first = try await commit(batch("key", "1"), to: store)
+        let end = Clock.system.monotonicNanoseconds() + 20_000_000_000
+        var next: UInt64 = 0
+        // A commit in each millisecond; if each began the interval anew, it would not end.
+        while store.snapshot().commit < first {
+            let now = Clock.system.monotonicNanoseconds()
+            try #require(now < end)
+            guard now >= next else {
+                await Task.yield()
+                continue
+            }
+            next = now + 1_000_000
+            _ = try await commit(batch("key", "2"), to: store)
+        }
+        try store.close()
+    }
+
     @Test func `a relaxed writer waits for the disk when many bytes are pending`() async throws {
         let store = try store(SimulatedVolume(), .relaxed(milliseconds: 3_600_000))
         var large = WriteBatch()
