@@ -92,21 +92,28 @@ import Testing
         #expect(
             none.documentsSent == 0 && none.documentsReceived == 0 && none.documentsApplied == 0)
         try right.sync.registerSubscription("SELECT * FROM cars")
-        try await right.store.execute("INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a'})")
+        for peer in [left, right] {
+            for id in 0..<10 {
+                try await peer.store.execute("INSERT INTO cars INITIAL DOCUMENTS ({'_id': \(id)})")
+            }
+        }
         let first = try await left.store.execute(
-            "INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
+            "INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'b'})")
+        // A peer answers after it has read its commits; its list would lack documents otherwise.
+        for peer in [left, right] { _ = try peer.sync.statistics }
         scene.connect(0, 1)
-        try await right.items(of: "SELECT * FROM cars") { $0.count == 2 }
-        // The next document could otherwise be part of the comparison, and be sent once more.
+        try await right.items(of: "SELECT * FROM cars") { $0.count == 11 }
         try await left.sync.wait(for: try #require(first.commitID), on: right.key)
         // Documents that are equal on both sides are not sent.
         let result = try await left.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c'})")
         try await left.sync.wait(for: try #require(result.commitID), on: right.key)
         let (sent, received) = (try left.sync.statistics, try right.sync.statistics)
-        #expect(
-            sent.documentsSent == 2 && sent.documentsReceived == 0 && sent.documentsApplied == 0)
-        #expect(received.documentsSent == 0)
-        #expect(received.documentsReceived == 2 && received.documentsApplied == 2)
+        // A document that is written before the comparison has ended may be sent once more.
+        #expect((2...3).contains(sent.documentsSent), "\(sent)")
+        #expect(sent.documentsReceived == 0 && sent.documentsApplied == 0, "\(sent)")
+        #expect(received.documentsSent == 0, "\(received)")
+        #expect(received.documentsReceived == sent.documentsSent, "\(received)")
+        #expect(received.documentsApplied == 2, "\(received)")
         try await scene.close()
         #expect(throws: StoreError.self) { try left.sync.statistics }
     }
