@@ -177,7 +177,7 @@ struct ManyChangesTests {
                     "INSERT INTO u DOCUMENTS (:documents)",
                     Self.documents(10_000 + number..<10_001 + number))
             }
-            // The shortest of the encoded commits becomes separate documents: one of the twelve.
+            // Only commits of one document, the shortest, have become separate documents.
             #expect(store.queries.documents.separatePendingCount - before <= 12)
             try await store.transaction { transaction in
                 let numbers = try await Self.integers(

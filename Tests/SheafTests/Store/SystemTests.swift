@@ -104,14 +104,21 @@ struct SystemTests {
         #expect(times.deadline(schedule) == nil)
     }
 
-    @Test(arguments: [1, 2, 168] as [UInt64])
-    func `a tombstone is kept for its whole lifetime, and no longer`(hours: UInt64) async throws {
-        let wall = WallClock()
+    /// Opens a store with this clock that collects tombstones only when it is asked to.
+    private static func storeWithTombstones(_ wall: WallClock) async throws -> Store {
         var options = StoreOptions()
         options.storage.clock = Clock(
             wallMilliseconds: { wall.now },
             monotonicNanoseconds: Clock.system.monotonicNanoseconds)
         let store = try await Store.inMemory(options: options)
+        try await store.execute("ALTER SYSTEM SET tombstone_ttl_enabled = false")
+        return store
+    }
+
+    @Test(arguments: [1, 2, 168] as [UInt64])
+    func `a tombstone is kept for its whole lifetime, and no longer`(hours: UInt64) async throws {
+        let wall = WallClock()
+        let store = try await Self.storeWithTombstones(wall)
         try await store.execute(DQL(verbatim: "ALTER SYSTEM SET tombstone_ttl_hours = \(hours)"))
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
         wall.pass(1_000)
@@ -125,14 +132,8 @@ struct SystemTests {
 
     @Test func `tombstone collection removes exactly the expired tombstones`() async throws {
         let wall = WallClock()
-        var options = StoreOptions()
-        options.storage.clock = Clock(
-            wallMilliseconds: { wall.now },
-            monotonicNanoseconds: Clock.system.monotonicNanoseconds)
-        let store = try await Store.inMemory(options: options)
+        let store = try await Self.storeWithTombstones(wall)
         let day: UInt64 = 86_400_000
-        // The automatic collection must not interfere.
-        try await store.execute("ALTER SYSTEM SET tombstone_ttl_enabled = false")
         for number in 0..<50 {
             try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
         }
