@@ -16,15 +16,14 @@ package func equalBytes(
     guard count >= 8 else {
         // Two loads that overlap cover 4 to 7 bytes.
         guard count >= 4 else { return equalFewBytes(left, right, count) }
-        return areEqual(UInt32.self, left, right, at: 0)
-            && areEqual(UInt32.self, left, right, at: count &- 4)
+        return areEqual4(left, right, at: 0) && areEqual4(left, right, at: count &- 4)
     }
     var index = 0
     while index &+ 8 <= count {
-        guard areEqual(UInt64.self, left, right, at: index) else { return false }
+        guard areEqual8(left, right, at: index) else { return false }
         index &+= 8
     }
-    return areEqual(UInt64.self, left, right, at: count &- 8)
+    return areEqual8(left, right, at: count &- 8)
 }
 
 @inline(__always)
@@ -33,16 +32,28 @@ private func equalFewBytes(
 ) -> Bool {
     var index = 0
     while index < count {
-        guard areEqual(UInt8.self, left, right, at: index) else { return false }
+        guard left.load(fromByteOffset: index, as: UInt8.self)
+            == right.load(fromByteOffset: index, as: UInt8.self)
+        else { return false }
         index &+= 1
     }
     return true
 }
 
+// A generic function in place of these two would take several times as long in a debug build.
+
 @inline(__always)
-private func areEqual<Integer: FixedWidthInteger & BitwiseCopyable>(
-    _ type: Integer.Type, _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, at offset: Int
+private func areEqual4(
+    _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, at offset: Int
 ) -> Bool {
-    left.loadUnaligned(fromByteOffset: offset, as: type)
-        == right.loadUnaligned(fromByteOffset: offset, as: type)
+    left.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        == right.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+}
+
+@inline(__always)
+private func areEqual8(
+    _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, at offset: Int
+) -> Bool {
+    left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
 }

@@ -25,7 +25,7 @@ extension EncodedDocument {
     package func validateThoroughly(_ names: NameTable) throws(Malformed) {
         let validator = try Validator(self, names)
         let rewritten = try validator.rewrite()
-        guard rewritten.count == bytes.count, rewritten.elementsEqual(bytes) else {
+        guard rewritten.withUnsafeBytes({ $0.hasSameBytes(as: bytes) }) else {
             let offset = zip(rewritten, bytes).enumerated().first { $0.element.0 != $0.element.1 }
             throw .invalid(
                 "a non-canonical encoding",
@@ -192,7 +192,8 @@ private struct Validator {
             capacity: entry.end - entry.start)
         try rewriteValue(entry, depth: depth, into: &writer)
         let payload = try entry.payloadBytes()
-        let isAsWritten = writer.bytes.dropFirst().elementsEqual(payload)
+        let isAsWritten = UnsafeRawBufferPointer(rebasing: writer.bytes.dropFirst())
+            .hasSameBytes(as: payload)
         withExtendedLifetime(writer) {}
         guard isAsWritten else {
             throw .invalid("a value in a non-canonical encoding", at: entry.start)
