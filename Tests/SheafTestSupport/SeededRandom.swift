@@ -32,6 +32,15 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
     /// Returns `count` random bytes.
     public mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+        // A closure for each byte would take several times as long in a debug build.
+        var bytes = [UInt8](repeating: 0, count: count)
+        bytes.withUnsafeMutableBufferPointer { bytes in
+            var index = 0
+            while index < bytes.count {
+                bytes[index] = UInt8(truncatingIfNeeded: next())
+                index += 1
+            }
+        }
+        return bytes
     }
 }

@@ -40,11 +40,18 @@ public struct AttachmentID: Hashable, Sendable {
 }
 
 extension AttachmentID: CustomStringConvertible {
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 + value : 0x61 + value - 10
+    }
+
     /// The id as 64 hexadecimal digits.
     public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self)
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            for index in bytes.indices {
+                text[2 * index] = Self.digit(bytes[index] >> 4)
+                text[2 * index + 1] = Self.digit(bytes[index] & 15)
+            }
+            return text.count
+        }
     }
 }

@@ -27,9 +27,23 @@ package struct FormatError: Error, Equatable, Sendable {
 
 extension UnsafeRawBufferPointer {
     /// Returns the little-endian integer at `offset`, which the caller has checked to be in bounds.
+    ///
+    /// A generic function in place of the three would take most of the time of a debug build.
     @inline(__always)
-    func loadInteger<Integer: FixedWidthInteger>(_ offset: Int) -> Integer {
-        Integer(littleEndian: loadUnaligned(fromByteOffset: offset, as: Integer.self))
+    func loadInteger(_ offset: Int) -> UInt16 {
+        UInt16(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+    }
+
+    /// Returns the little-endian integer at `offset`, which the caller has checked to be in bounds.
+    @inline(__always)
+    func loadInteger(_ offset: Int) -> UInt32 {
+        UInt32(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    /// Returns the little-endian integer at `offset`, which the caller has checked to be in bounds.
+    @inline(__always)
+    func loadInteger(_ offset: Int) -> UInt64 {
+        UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     /// Returns the bytes of `range` as a buffer whose indices start at zero.

@@ -27,9 +27,17 @@ struct SampleFile: Sendable {
 
     /// Returns the bytes of `format-spec/attachments.md`, "Vectors".
     static func bytes(seed: Int, length: Int) -> [UInt8] {
-        (0..<length).map {
-            UInt8(truncatingIfNeeded: (UInt64(seed + $0) &* 2_654_435_761) >> 24)
+        // A closure for each byte would take several times as long in a debug build.
+        var bytes = [UInt8](repeating: 0, count: length)
+        bytes.withUnsafeMutableBufferPointer { bytes in
+            var index = 0
+            while index < bytes.count {
+                bytes[index] = UInt8(
+                    truncatingIfNeeded: (UInt64(seed &+ index) &* 2_654_435_761) >> 24)
+                index &+= 1
+            }
         }
+        return bytes
     }
 
     func chunk(_ number: Int) -> [UInt8] { Array(bytes[list.range(of: number)]) }
