@@ -9,12 +9,26 @@ import Testing
         map, "Sources/Internals.md", "Sources/Decisions.md", "Sources/OpenEnds.md",
     ]
 
-    /// Returns the Swift files below a folder of the project.
-    private func swiftFiles(below folder: String) throws -> [URL] {
-        try files(below: folder).filter { $0.path.hasSuffix(".swift") }
+    /// The names of the Swift files of the project, and the types that they declare.
+    private struct Sources {
+        let files: Set<String>
+        let types: Set<Substring>
+
+        init() throws {
+            let all = try MapTests.files(below: "Sources") + MapTests.files(below: "Tests")
+            let swift = all.filter { $0.path.hasSuffix(".swift") }
+            files = Set(swift.map(\.lastPathComponent))
+            let code = try swift.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+            types = Set(
+                code.matches(of: /(?:struct|class|enum|protocol|typealias|actor) ([A-Z]\w*)/)
+                    .map(\.output.1))
+        }
     }
 
-    private func files(below folder: String) throws -> [URL] {
+    /// Read once for all pages.
+    private static let sources = Result { try Sources() }
+
+    private static func files(below folder: String) throws -> [URL] {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../\(folder)").standardizedFileURL
         let files = try #require(FileManager.default.enumerator(atPath: root.path))
@@ -30,25 +44,20 @@ import Testing
     @Test(arguments: pages) func `each file and type that a page names exists`(
         page: String
     ) throws {
-        let files = try swiftFiles(below: "Sources") + swiftFiles(below: "Tests")
-        let names = Set(files.map(\.lastPathComponent))
-        let code = try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
-        let declared = Set(
-            code.matches(of: /(?:struct|class|enum|protocol|typealias|actor) ([A-Z]\w*)/)
-                .map(\.output.1))
+        let sources = try Self.sources.get()
         let targets = try Set(ProjectFile.names(in: "Sources").map { $0[...] })
         var count = 0
         for word in quoted(in: try ProjectFile.text(page)) {
             if word.hasSuffix(".swift") {
                 let name = word.split(separator: "/").last.map(String.init) ?? ""
                 guard name != "VERBCommand.swift" else { continue }
-                #expect(names.contains(name), "there is no file \(word)")
+                #expect(sources.files.contains(name), "there is no file \(word)")
                 count += 1
             } else if let match = word.wholeMatch(of: /([A-Z]\w*)(\.\w+)?/) {
                 let name = match.output.1
                 guard name.contains(where: \.isLowercase) else { continue }
                 #expect(
-                    declared.contains(name) || targets.contains(name)
+                    sources.types.contains(name) || targets.contains(name)
                         || ["Any", "Array", "Int", "Int64", "NSNumber", "String"].contains(name),
                     "there is no type \(word)")
                 count += 1
@@ -58,7 +67,7 @@ import Testing
     }
 
     @Test func `each folder that the map names exists`() throws {
-        let files = try files(below: "Sources").map(\.path)
+        let files = try Self.files(below: "Sources").map(\.path)
         for word in quoted(in: try ProjectFile.text(Self.map)) where word.hasSuffix("/") {
             guard !word.contains("."), word != "format-spec/", word != "Benchmarks/" else {
                 continue
