@@ -23,14 +23,18 @@ import Testing
         return scene
     }
 
+    /// A text that hardly compresses, and longer than the distance that compression looks back.
+    private static let text: String = {
+        var random = SeededRandom(seed: 1, "contents")
+        return (0..<8_000).map { _ in String(random.next(), radix: 36) }.joined()
+    }()
+
     /// Inserts documents that hardly compress, each in a commit.
     private func insert(_ scene: DocumentScene, _ number: Int, _ ids: Range<Int>) throws {
-        var random = SeededRandom(seed: UInt64(ids.lowerBound), "contents")
         for id in ids {
-            let text = (0..<8_000).map { _ in String(random.next(), radix: 36) }.joined()
             try scene.execute(
                 number, "INSERT INTO cars DOCUMENTS (:car)",
-                ["car": ["_id": .string("car \(id)"), "text": .string(text)] as Value])
+                ["car": ["_id": .string("car \(id)"), "text": .string(Self.text)] as Value])
             try scene.run()
         }
     }
