@@ -24,7 +24,7 @@ import Testing
             #expect(report.isStopped && report.importedCount == UInt64(row - next), "seed \(seed)")
             (good, next, options.resumes) = (good + row - next, row + 1, true)
             let read = Int(report.position.offset)
-            for _ in 0..<20 {
+            for _ in 0..<8 {
                 var changed = bytes
                 let index = random.chance(1, in: 3) ? read - 1 : random.below(read)
                 changed[index] = changed[index] ^ UInt8(1 << random.below(7))
