@@ -8,14 +8,14 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Large scans, which are split into parts for several threads.
-@Suite struct LargeScanTests {
+/// A store with so many documents that scans are split into parts for several threads.
+private struct LargeStore: Sendable {
     /// The number of documents: enough for several parts, of which the last one is not full.
     private static let count = 45_000
-    private let store: StoreEngine
-    private let queries: QueryEngine
+    let store: StoreEngine
+    var queries: QueryEngine
     /// The values of field `n` by document id.
-    private var values: [Int64: Int64] = [:]
+    private(set) var values: [Int64: Int64] = [:]
 
     init() throws {
         var options = LogStoreOptions()
@@ -27,7 +27,7 @@ import Testing
         var ids: Set<Int64> = []
         while ids.count < Self.count { ids.insert(Int64(random.below(1_000_000))) }
         let order = ids.sorted().shuffled(using: &random)
-        let filler = Value.string(String(repeating: "f", count: 1_200))
+        let filler = Value.string(String(repeating: "x", count: 1_200))
         for start in stride(from: 0, to: Self.count, by: 1_500) {
             let changes = order[start..<min(start + 1_500, Self.count)].map { id in
                 values[id] = Int64(random.below(1_000))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @discardableResult
-    private func execute(_ query: DQL) throws(StoreError) -> ResultStorage {
+    func execute(_ query: DQL) throws(StoreError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
         let (statement, values) = try queries.prepare(query, [:])
@@ -65,7 +65,7 @@ import Testing
         return outcome
     }
 
-    private func ids(_ query: DQL) throws -> [Int64] {
+    func ids(_ query: DQL) throws -> [Int64] {
         let outcome = try execute(query)
         return try outcome.items.map { item in
             guard case .integer(let id)? = try item.object(outcome.names)["_id"] else {
@@ -75,12 +75,12 @@ import Testing
         }
     }
 
-    private func wanted(_ holds: (Int64) -> Bool) -> [Int64] {
+    func wanted(_ holds: (Int64) -> Bool) -> [Int64] {
         values.filter { holds($0.value) }.keys.sorted()
     }
 
     /// The number of documents that consist of several operations.
-    private var countWithDeltas: Int {
+    var countWithDeltas: Int {
         let log = store.snapshot()
         var count = 0
         log.tree.forEach(in: log.keys) { _, value in
@@ -89,94 +89,123 @@ import Testing
         }
         return count
     }
+}
+
+/// Large scans, which are split into parts for several threads.
+@Suite struct LargeScanTests {
+    /// The store of all tests that write nothing.
+    private static let shared = Result { try LargeStore() }
+
+    /// Returns the shared store, with caches of its own.
+    private func shared() throws -> LargeStore {
+        var large = try Self.shared.get()
+        large.queries = QueryEngine(large.queries.documents)
+        return large
+    }
 
     @Test func `a filter returns each matching document once`() throws {
-        #expect(countWithDeltas > 0)
-        #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
-        #expect(try ids("SELECT * FROM many WHERE n < 10").sorted() == wanted { $0 < 10 })
-        #expect(try ids("SELECT _id FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
-        #expect(try ids("SELECT * FROM many WHERE n < 0").isEmpty)
+        let large = try shared()
+        #expect(large.countWithDeltas > 0)
+        #expect(
+            try large.ids("SELECT * FROM many WHERE n = 2000").sorted()
+                == large.wanted { $0 == 2_000 })
+        #expect(
+            try large.ids("SELECT * FROM many WHERE n < 10").sorted() == large.wanted { $0 < 10 })
+        #expect(
+            try large.ids("SELECT _id FROM many WHERE n >= 0").sorted() == large.wanted { $0 >= 0 })
+        #expect(try large.ids("SELECT * FROM many WHERE n < 0").isEmpty)
     }
 
     @Test func `ranges with a common bound return the documents of each range`() throws {
+        let large = try LargeStore()
         let bounds: [(lower: Int64, upper: Int64)] = [
             (0, 400_000), (0, 700_000), (0, 400_000), (300_000, 1_000_000), (600_000, 1_000_000),
         ]
         for (lower, upper) in bounds {
-            let wanted = values.keys.filter { lower <= $0 && $0 < upper }.sorted()
+            let wanted = large.values.keys.filter { lower <= $0 && $0 < upper }.sorted()
             // With this many documents, record pointers are cached in the order of the log.
             #expect(wanted.count > 4_096)
-            let found = try ids(
+            let found = try large.ids(
                 "SELECT * FROM many WHERE _id >= \(lower) AND _id < \(upper) AND n >= 0")
             #expect(found.sorted() == wanted)
         }
     }
 
     @Test func `repeated scans return rows in the same order`() throws {
-        let first = try ids("SELECT * FROM many WHERE n > 900")
-        #expect(try ids("SELECT * FROM many WHERE n > 900") == first)
+        let large = try shared()
+        let first = try large.ids("SELECT * FROM many WHERE n > 900")
+        #expect(try large.ids("SELECT * FROM many WHERE n > 900") == first)
     }
 
     @Test func `a scan of several parts with a limit returns that many distinct rows`() throws {
-        let all = Set(wanted { $0 == 7 })
+        let large = try shared()
+        let all = Set(large.wanted { $0 == 7 })
         for limit in [1, all.count / 2, all.count - 1, all.count, all.count + 1] {
-            let found = try ids("SELECT * FROM many WHERE n = 7 LIMIT \(limit)")
+            let found = try large.ids("SELECT * FROM many WHERE n = 7 LIMIT \(limit)")
             #expect(found.count == min(limit, all.count))
             #expect(Set(found).count == found.count && Set(found).isSubset(of: all))
         }
     }
 
     @Test func `a scan sees the latest writes`() throws {
-        let id = try #require(values.keys.min())
-        let before = try ids("SELECT * FROM many WHERE n = 2000").sorted()
-        try execute("INSERT INTO many DOCUMENTS ({_id: -1, n: 2000})")
-        try execute("EVICT FROM many WHERE _id = \(id)")
+        let large = try LargeStore()
+        let id = try #require(large.values.keys.min())
+        let before = try large.ids("SELECT * FROM many WHERE n = 2000").sorted()
+        try large.execute("INSERT INTO many DOCUMENTS ({_id: -1, n: 2000})")
+        try large.execute("EVICT FROM many WHERE _id = \(id)")
         #expect(
-            try ids("SELECT * FROM many WHERE n = 2000").sorted()
+            try large.ids("SELECT * FROM many WHERE n = 2000").sorted()
                 == [-1] + before.filter { $0 != id })
     }
 
     @Test func `a sorted scan with a limit returns the first rows of the complete order`() throws {
-        let sorted = values.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+        let large = try shared()
+        let sorted = large.values.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
         #expect(
-            try ids("SELECT * FROM many ORDER BY n, _id LIMIT 25 OFFSET 3")
+            try large.ids("SELECT * FROM many ORDER BY n, _id LIMIT 25 OFFSET 3")
                 == Array(sorted[3..<28]))
         #expect(
-            try ids("SELECT _id FROM many ORDER BY n DESC, _id DESC LIMIT 25")
+            try large.ids("SELECT _id FROM many ORDER BY n DESC, _id DESC LIMIT 25")
                 == Array(sorted.reversed().prefix(25)))
     }
 
     @Test func `documents copied by compaction are found`() throws {
-        store.compactEverything()
-        while try store.compactionStep() {}
-        #expect(countWithDeltas > 0)
-        #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
-        #expect(try ids("SELECT * FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
+        let large = try LargeStore()
+        large.store.compactEverything()
+        while try large.store.compactionStep() {}
+        #expect(large.countWithDeltas > 0)
+        #expect(
+            try large.ids("SELECT * FROM many WHERE n = 2000").sorted()
+                == large.wanted { $0 == 2_000 })
+        #expect(
+            try large.ids("SELECT * FROM many WHERE n >= 0").sorted() == large.wanted { $0 >= 0 })
     }
 
     @Test func `a damaged document in the last part is reported`() throws {
+        let large = try LargeStore()
         let number = try #require(
-            queries.documents.snapshot().catalog.number(ofCollection: "many"))
-        let id = try DocumentID.key(of: .integer(try #require(values.keys.max())))
+            large.queries.documents.snapshot().catalog.number(ofCollection: "many"))
+        let id = try DocumentID.key(of: .integer(try #require(large.values.keys.max())))
         var batch = WriteBatch()
         // The checksum of the record is valid, but the state after the kind is missing.
         try batch.put(StoreKey.document(collection: number, id: id).bytes, [1])
-        _ = try store.append(batch)
-        try store.flush()
+        _ = try large.store.append(batch)
+        try large.store.flush()
         let error = #expect(throws: StoreError.self) {
-            try ids("SELECT * FROM many WHERE n >= 0")
+            try large.ids("SELECT * FROM many WHERE n >= 0")
         }
         #expect(error?.reason == .damaged)
-        queries.columns.setLimits(bytes: ColumnCache.defaultBytes, scans: 0)
+        large.queries.columns.setLimits(bytes: ColumnCache.defaultBytes, scans: 0)
         let same = #expect(throws: StoreError.self) {
-            try ids("SELECT * FROM many WHERE n >= 0")
+            try large.ids("SELECT * FROM many WHERE n >= 0")
         }
         #expect(same?.description == error?.description)
     }
 
     @Test func `concurrent scans find the same number of documents`() async throws {
-        let queries = queries
-        let wanted = wanted { $0 < 100 }.count
+        let large = try shared()
+        let queries = large.queries
+        let wanted = large.wanted { $0 < 100 }.count
         let statement = try Parser.parse("SELECT * FROM many WHERE n < 100")
         let counts = await withTaskGroup(of: Int?.self) { group in
             for _ in 0..<6 {
