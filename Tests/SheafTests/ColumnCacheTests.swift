@@ -120,7 +120,7 @@ import Testing
         if random.chance(1, in: 600) { fields["a"] = .array([3]) }
         if random.chance(1, in: 9) { fields["s"] = .string(String(repeating: "é", count: 30)) }
         // Updates of large documents write delta records.
-        if id % 40 == 0 { fields["filler"] = .string(String(repeating: "f", count: 1_200)) }
+        if id % 40 == 0 { fields["filler"] = .string(String(repeating: "x", count: 1_200)) }
         return DocumentChange("t", .integer(id), .insert(fields))
     }
 

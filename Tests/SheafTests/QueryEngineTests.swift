@@ -109,7 +109,7 @@ import Testing
         var random = SeededRandom(seed: 4_096, "large scans")
         var values: [Int64: Int64] = [:]
         while values.count < count { values[Int64(random.below(1_000_000))] = 0 }
-        let filler = Value.string(String(repeating: "f", count: 1_200))
+        let filler = Value.string(String(repeating: "x", count: 1_200))
         for (number, id) in values.keys.sorted().shuffled(using: &random).enumerated() {
             // Updates of large documents write delta records.
             let large: Object = number % 100 == 0 ? ["filler": filler] : [:]

@@ -39,7 +39,7 @@ struct StoppingTests {
         var options = StoreOptions()
         options.storage.runsMaintenance = false
         let store = try await Store.open(at: scene.path(name), options: options)
-        let text = String(repeating: "ab", count: 200)
+        let text = String(repeating: "xy", count: 200)
         for first in stride(from: 0, to: documents, by: 1_000) {
             let values = (first..<first + 1_000).map {
                 "({'_id': \($0), 'n': \($0 % 10), 'text': '\(text)'})"
@@ -103,7 +103,7 @@ struct StoppingTests {
     }
 
     private func fill(_ peer: RunningPeer) throws {
-        let big = String(repeating: "ab", count: 500)
+        let big = String(repeating: "xy", count: 500)
         for first in stride(from: 0, to: 1_000, by: 100) {
             let documents = (first..<first + 100).map { "({'_id': \($0), 'big': '\(big)'})" }
             try peer.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))

@@ -17,7 +17,7 @@ struct EvaluationBudgetTests {
         for number in 0..<40 {
             let car: Object = [
                 "_id": .integer(Int64(number)), "n": .integer(Int64(number)),
-                "big": .string(String(repeating: "ab", count: 500)),
+                "big": .string(String(repeating: "xy", count: 500)),
             ]
             try scene.execute(
                 "INSERT INTO cars DOCUMENTS (:car)", ["car": Value.object(car)], at: 1)

@@ -18,7 +18,7 @@ struct EvaluationSliceTests {
 
     private func fill(_ scene: ReplicatorScene, _ count: Int) throws {
         let documents = (0..<count).map { number in
-            let big = String(repeating: "ab", count: 500)
+            let big = String(repeating: "xy", count: 500)
             return "({'_id': \(number), 'n': \(number), 'big': '\(big)'})"
         }
         try scene.execute(
@@ -115,7 +115,7 @@ struct EvaluationSliceTests {
         }
         try scene.subscribe(peer, queries + ["SELECT * FROM cars WHERE n = 1"], at: 1)
         scene.settle(at: 1)
-        let big = String(repeating: "ab", count: 500)
+        let big = String(repeating: "xy", count: 500)
         for (id, number) in [0, 0, 0, 1].enumerated() {
             try scene.execute(
                 DQL(
@@ -152,7 +152,7 @@ struct EvaluationSliceTests {
         #expect(peer.documents == first)
         // A cheap document takes a twentieth of a slice.
         #expect(turns >= (query.contains("WHERE") ? 60 : 3))
-        let big = String(repeating: "ab", count: 500)
+        let big = String(repeating: "xy", count: 500)
         let documents = (60..<80).map { "({'_id': \($0), 'n': \($0), 'big': '\(big)'})" }
         try scene.execute(
             DQL(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", ")),
