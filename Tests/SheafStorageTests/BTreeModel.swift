@@ -167,11 +167,15 @@ extension BTreeSnapshot {
         return (keys, values)
     }
 
-    /// Whether the snapshot holds exactly the entries of `model`.
+    /// Whether the snapshot has exactly the entries of `model`, and their weights in ranges.
     func holds(_ model: BTreeModel) -> Bool {
+        hasEntries(of: model) && holdsWeights(model)
+    }
+
+    /// Whether the snapshot has exactly the entries of `model`.
+    func hasEntries(of model: BTreeModel) -> Bool {
         let entries = entries()
         return count == model.count && entries.keys == model.keys && entries.values == model.values
-            && holdsWeights(model)
     }
 
     /// Whether the weights in some ranges are those of `model`.

@@ -62,9 +62,16 @@ import Testing
                 }
                 forks[index] = (fork.snapshot(), forked)
             }
-            if forks.count > 4 { forks.remove(at: random.below(forks.count)) }
-            for (snapshot, model) in forks { #expect(snapshot.holds(model), "seed \(seed)") }
-            #expect(tree.snapshot().holds(model), "seed \(seed)")
+            if forks.count > 4 {
+                let (snapshot, model) = forks.remove(at: random.below(forks.count))
+                #expect(snapshot.holds(model), "seed \(seed)")
+            }
+            // Wrong weights stay wrong, so that a later check finds them.
+            for (snapshot, model) in forks + [(tree.snapshot(), model)] {
+                let isRight =
+                    step % 10 == 9 ? snapshot.holds(model) : snapshot.hasEntries(of: model)
+                #expect(isRight, "seed \(seed)")
+            }
             #expect(tree.checkInvariants() == [], "seed \(seed)")
         }
     }
