@@ -8,7 +8,7 @@ import Testing
     private let directory = TemporaryDirectory()
 
     /// Number of rows, which several commits write.
-    private static let rowCount = 40_000
+    private static let rowCount = 20_000
     private static let killCount = 20
 
     private func file(_ name: String, _ format: (Int) -> String) throws -> String {
@@ -51,7 +51,7 @@ import Testing
             let child = try ChildProcess(ToolRun.executable.path, words)
             if kills < 6 {
                 // Only the last line goes to standard output, so this waits for the deadline.
-                let delay = UInt64(random.below(1_200)) * 1_000_000
+                let delay = UInt64(random.below(600)) * 1_000_000
                 let deadline = Clock.system.monotonicNanoseconds() + delay
                 while let some = child.lines(until: deadline), some.isEmpty {
                     guard Clock.system.monotonicNanoseconds() < deadline else { break }
