@@ -19,8 +19,10 @@ import Testing
     }
 
     @Test func `a changed field with valid checksums does not crash the process`() {
+        let start = Int.random(in: 0..<3)
+        print("changed fields from offset \(start)")
         for (name, bytes) in files {
-            for offset in bytes.indices {
+            for offset in stride(from: start, to: bytes.count, by: 3) {
                 // Most of a checkpoint is unused, and other tests cover its pages.
                 if name.hasSuffix(".checkpoint"), bytes[offset] == 0, offset % 64 != 0 { continue }
                 for changed in changes(bytes, at: offset) where changed != bytes {

@@ -22,7 +22,9 @@ import Testing
         let (files, _) = try SmallStore.small(seed: seed)
         var random = SeededRandom(seed: seed, "flips")
         for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
-            for offset in bytes.indices {
+            // Two checksums cover a checkpoint, so a sample of its bytes suffices.
+            let step = name.hasSuffix(".checkpoint") ? 13 : 1
+            for offset in stride(from: random.below(step), to: bytes.count, by: step) {
                 var changed = files
                 changed[name]?[offset] ^= 1 << UInt8(random.below(8))
                 let result = try Verifier.verify(SimulatedVolume(files: changed))
