@@ -10,7 +10,7 @@ struct ShardReaderModelTests {
     @Test func `a reader without faults applies each group once and reports nothing`() {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("shards without faults, seed \(seed)")
-        for number in 0..<20 {
+        for number in 0..<10 {
             var scene = ShardScene(seed: seed + UInt64(number), .faultless)
             scene.run(steps: Self.steps)
             check(scene, seed + UInt64(number))
@@ -22,7 +22,7 @@ struct ShardReaderModelTests {
     @Test func `a reader finds each injected fault, and no other`() {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("shards with faults, seed \(seed)")
-        for number in 0..<200 {
+        for number in 0..<100 {
             let seed = seed + UInt64(number)
             var random = SeededRandom(seed: seed, "shard plan")
             let plan = ShardPlan(&random)
@@ -105,7 +105,7 @@ struct ShardReaderModelTests {
         var limits = ShardReader.Limits()
         (limits.digests, limits.authors, limits.laterMessages) = (16, 4, 3)
         (limits.trackedMessages, limits.stagedLength, limits.waitingLength) = (8, 60, 1_000)
-        for number in 0..<100 {
+        for number in 0..<50 {
             let seed = seed + UInt64(number)
             var random = SeededRandom(seed: seed, "shard plan")
             var plan = ShardPlan(&random)

@@ -1,7 +1,7 @@
 import SheafSimulator
 import Testing
 
-/// A sample of the runs of `sheaf-check simulate` in release builds.
+/// A sample of the runs of `sheaf-check simulate`, of which `.ci/run` runs more.
 @Suite struct CrashSimulationTests {
     private let firstSeed: UInt64 = 9_040
 
@@ -9,7 +9,7 @@ import Testing
         var report = CrashSimulation.Report()
         var digests: [UInt64] = []
         // The last seed is run twice to verify that runs are deterministic.
-        for seed in [0, 1, 2, 3, 4, 5, 6, 7, 7].map({ firstSeed + $0 }) {
+        for seed in [0, 1, 2, 3, 3].map({ firstSeed + $0 }) {
             let simulation = CrashSimulation(seed: seed)
             try simulation.run()
             report.add(simulation.report)
@@ -19,12 +19,12 @@ import Testing
         for phase in CrashSimulation.Phase.allCases {
             #expect(report.images[phase, default: 0] >= 20, "\(phase.rawValue)")
         }
-        #expect(report.verified > 50 && report.replayed > 200)
-        #expect(report.openedReaders > 100)
-        #expect(report.refreshes > 1_000)
+        #expect(report.verified > 30 && report.replayed > 100)
+        #expect(report.openedReaders > 50)
+        #expect(report.refreshes > 500)
         #expect(report.reloads > 0)
-        #expect(report.stagedCommits > 20)
-        #expect(digests[7] == digests[8])
-        #expect(Set(digests).count == 8)
+        #expect(report.stagedCommits > 10)
+        #expect(digests[3] == digests[4])
+        #expect(Set(digests).count == 4)
     }
 }

@@ -2,28 +2,28 @@ import SheafMesh
 import SheafTestSupport
 import Testing
 
-/// A few random meshes in each run; `sheaf-check mesh` runs more.
+/// A few random meshes in each run; `sheaf-check mesh` runs more, also in `.ci/run`.
 @Suite struct MeshTests {
     @Test func `peers that write, crash and disconnect eventually agree and stop sending`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("meshes, seed \(seed)")
-        for number in 0..<3 { try MeshSimulation(seed: seed + UInt64(number)).run() }
+        for number in 0..<2 { try MeshSimulation(seed: seed + UInt64(number)).run() }
     }
 
     @Test func `files that peers fetch arrive, and then no message about them is sent`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("meshes with files, seed \(seed)")
-        for number in 0..<2 {
-            try MeshSimulation(seed: seed + UInt64(number), sharesFiles: true).run()
-        }
+        try MeshSimulation(seed: seed, sharesFiles: true).run()
     }
 
     @Test func `hubs that are killed lose nothing acknowledged, and agree with all clients`() throws
     {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("hubs, seed \(seed)")
-        for number in 0..<4 {
-            try HubSimulation(seed: seed + UInt64(number), hubs: 1 + number).run()
+        // One and three hubs, or two and four.
+        for number in [1, 3] {
+            let hubs = number + Int(seed % 2)
+            try HubSimulation(seed: seed + UInt64(number), hubs: hubs).run()
         }
     }
 
