@@ -9,7 +9,7 @@ import Testing
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("paired simulations, seed \(seed)")
         var report = PairedSimulations.Report()
-        for number in seed..<seed + 16 {
+        for number in seed..<seed + 40 {
             let simulations = try PairedSimulations(seed: number)
             do { try simulations.run(actions: 60) } catch {
                 Issue.record("seed \(number): \(error)")
@@ -17,7 +17,7 @@ import Testing
             }
             report.add(simulations.report)
         }
-        #expect(report.frames > 700 && report.hiddenCommits > 140 && report.attempts > 30)
+        #expect(report.frames > 2_000 && report.hiddenCommits > 400 && report.attempts > 100)
     }
 
     @Test func `an attacker learns nothing about a hidden number, word, id, count or file`() throws
