@@ -32,8 +32,9 @@ private func equalFewBytes(
 ) -> Bool {
     var index = 0
     while index < count {
-        guard left.load(fromByteOffset: index, as: UInt8.self)
-            == right.load(fromByteOffset: index, as: UInt8.self)
+        guard
+            left.load(fromByteOffset: index, as: UInt8.self)
+                == right.load(fromByteOffset: index, as: UInt8.self)
         else { return false }
         index &+= 1
     }

@@ -1,7 +1,7 @@
 import SheafSimulator
 import Testing
 
-/// A sample of the cases of `sheaf-check simulate faults` and `quotas`, of which `.ci/run` runs more.
+/// A sample of `sheaf-check simulate faults` and `quotas`, of which `.ci/run` runs more.
 @Suite struct FaultSweepTests {
     private let sweep = FaultSweep(seed: 5)
 

@@ -8,7 +8,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A store with so many documents that scans are split into parts for several threads.
+/// A large store, whose scans are split into parts for several threads.
 private struct LargeStore: Sendable {
     /// The number of documents: enough for several parts, of which the last one is not full.
     private static let count = 45_000
