@@ -280,10 +280,10 @@ let package = Package(
         .tests(
             "SheafTests", on: "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance",
             "SheafDocument", "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine",
-            "SheafHub", "SheafHubLog", "SheafIsolation", "SheafMesh", "SheafQuery",
+            "SheafHub", "SheafHubLog", "SheafIsolation", "SheafMesh", "SheafNetwork", "SheafQuery",
             "SheafQueryModel", "SheafReference", "SheafReplication", "SheafStatements",
-            "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport", "SheafTransfer",
-            "sheaf-check", exclude: ["Plans"]),
+            "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport", "SheafText",
+            "SheafTransfer", "sheaf-check", exclude: ["Plans"]),
         .tests(
             "DittoNamesTests", on: "DittoNames", "Sheaf", "SheafEngine", "SheafNetwork",
             "SheafStatements", "SheafTestSupport"),

@@ -106,6 +106,27 @@ struct ConditionTests {
         }
     }
 
+    @Test(arguments: [("(", ")"), ("!", "")])
+    func `a condition nests up to 32 deep`(start: String, end: String) throws {
+        func nested(_ depth: Int) -> String {
+            String(repeating: start, count: depth) + "a" + String(repeating: end, count: depth)
+        }
+        #expect(throws: Never.self) { try translated(nested(32)) }
+        let error = #expect(throws: ConditionError.self) { try translated(nested(33)) }
+        #expect(error?.description.hasPrefix("the condition is nested deeper than 32") == true)
+    }
+
+    @Test(arguments: [59, 60, 61])
+    func `an error shows at most 60 characters on both sides of its mark`(count: Int) throws {
+        let text = String(repeating: "a", count: count) + "&" + String(repeating: "b", count: count)
+        let error = #expect(throws: ConditionError.self) { try translated(text) }
+        let lines = try #require(error).description.split(separator: "\n")
+        let shown = min(count, 60)
+        let after = "&" + String(repeating: "b", count: min(count, 59))
+        #expect(lines[1] == "  " + String(repeating: "a", count: shown) + after)
+        #expect(lines[2] == String(repeating: " ", count: shown + 2) + "^")
+    }
+
     @Test func `length, keys and values work on arrays, objects and texts`()
         async throws
     {

@@ -193,4 +193,20 @@ import Testing
         #expect(newer.utf8.count <= 100 && older.utf8.count <= 100)
         #expect((older + newer).hasSuffix("message 38\nmessage 39\n"))
     }
+
+    @Test func `a log file is replaced when a line would make it longer than its limit`() throws {
+        #expect(DittoLogFile.maximumLength == 16_777_216)
+        let directory = TemporaryDirectory()
+        let url = URL(fileURLWithPath: directory.path("exact.log"))
+        let older = url.appendingPathExtension("1")
+        let file = try DittoLogFile(url, maximumLength: 100)
+        for length in [60, 40] { file.append(String(repeating: "x", count: length)) }
+        #expect(try Data(contentsOf: url).count == 100)
+        #expect(!FileManager.default.fileExists(atPath: older.path))
+        file.append("y")
+        #expect(try Data(contentsOf: older).count == 100)
+        file.append(String(repeating: "z", count: 100))
+        #expect(try Data(contentsOf: older) == Data("y".utf8))
+        #expect(try Data(contentsOf: url).count == 100)
+    }
 }

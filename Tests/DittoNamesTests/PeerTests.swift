@@ -1,3 +1,4 @@
+import Dispatch
 import DittoNames
 import Foundation
 import Sheaf
@@ -7,6 +8,11 @@ import Testing
 
 /// Databases that sync over TCP, and configurations that prevent it.
 struct PeerTests {
+    @Test func `the intervals of a database have the documented defaults`() {
+        #expect(DittoTransportConfig().connect.retryInterval == 5)
+        #expect(DittoDiskUsage.interval == .milliseconds(500))
+    }
+
     @Test func `two peers connect, exchange their metadata, and sync documents`() async throws {
         let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
         try left.disableSyncWithV3()

@@ -163,6 +163,25 @@ import Testing
         #expect(try decoder.decode(Photos.self, from: value) == Photos())
     }
 
+    /// A type around another one, without an array or an object.
+    private struct Wrapper: Encodable {
+        let depth: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            if depth > 1 {
+                try container.encode(Wrapper(depth: depth - 1))
+            } else {
+                try container.encode(true)
+            }
+        }
+    }
+
+    @Test func `types nest up to 192 deep`() throws {
+        #expect(try encoder.encode(Wrapper(depth: 192)) == .bool(true))
+        #expect(throws: EncodingError.self) { try encoder.encode(Wrapper(depth: 193)) }
+    }
+
     @Test func `a value nested too deeply is refused`() throws {
         struct Node: Codable {
             var next: [Node]

@@ -94,6 +94,16 @@ import Testing
         }
     }
 
+    @Test func `a text of exactly 64 MiB is parsed`() throws {
+        var text = [UInt8](repeating: 0x78, count: 67_108_864)
+        (text[0], text[67_108_863]) = (0x22, 0x22)
+        guard case .string(let found) = try Value(jsonBytes: text) else {
+            Issue.record("The value is no string.")
+            return
+        }
+        #expect(found.utf8.count == 67_108_862)
+    }
+
     @Test func `a text beyond the length limit is refused before it is parsed`() {
         let text = [UInt8](repeating: 0x20, count: 64 << 20 + 1)
         #expect {

@@ -98,6 +98,25 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `the limits of an inspector have their documented defaults`() {
+            let limits = ServerLimits()
+            #expect(limits.connections == 64 && limits.seconds == 10)
+            #expect(limits.headerBytes == 32_768 && limits.bodyBytes == 1_048_576)
+            #expect(limits.silenceSeconds == 2)
+            #expect(InspectorOptions().statementSeconds == 30)
+        }
+
+        @Test func `a request line and a header of exactly 32 KiB are accepted`() async throws {
+            let fixture = try await InspectorFixture()
+            // The empty line after the header does not count.
+            let rest = fixture.request("GET", "/about", ["X-Long: "]).utf8.count - 2
+            for (length, status) in [(32_768, 200), (32_769, 431)] {
+                let field = "X-Long: " + String(repeating: "x", count: length - rest)
+                #expect(fixture.response("GET", "/about", [field])?.status == status)
+            }
+            await fixture.inspector.stop()
+        }
+
         @Test func `a request whose header programs may understand differently is refused`()
             async throws
         {

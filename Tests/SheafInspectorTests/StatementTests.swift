@@ -63,6 +63,36 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `the rows of an answer reach each limit, and no more`() async throws {
+            let fixture = try await InspectorFixture()
+            try await fixture.store.transaction { transaction in
+                for number in 0..<1_001 {
+                    try await transaction.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
+                }
+                return TransactionCompletion.commit
+            }
+            func count(_ statement: String, _ further: Object = Object()) throws -> (Int, Bool) {
+                let (status, answer) = try fixture.query(statement, further)
+                #expect(status == 200)
+                guard case .array(let rows)? = answer["rows"] else { return (-1, false) }
+                return (rows.count, answer["isTruncated"] == true)
+            }
+            #expect(try count("SELECT * FROM cars WHERE _id < 1000") == (1_000, false))
+            #expect(try count("SELECT * FROM cars") == (1_000, true))
+            #expect(try count("SELECT * FROM cars", ["limit": 1_001]) == (1_001, false))
+            #expect(try count("SELECT * FROM cars", ["limit": 10_000]) == (1_001, false))
+            // The name and the signs around a text have 11 bytes.
+            for (id, length) in [(1, 1_048_576), (2, 1_048_577)] {
+                let text = String(repeating: "x", count: length - 11)
+                try await fixture.store.execute(
+                    "INSERT INTO long DOCUMENTS ({'_id': \(id), 'text': \(text)})")
+            }
+            #expect(try count("SELECT text FROM long WHERE _id = 1") == (1, false))
+            #expect(try count("SELECT text FROM long WHERE _id = 2") == (0, true))
+            #expect(StatementAnswer.allBytes == 8_388_608)
+            await fixture.inspector.stop()
+        }
+
         @Test func `statements that change anything are refused unless writing is permitted`()
             async throws
         {

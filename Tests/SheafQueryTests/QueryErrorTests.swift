@@ -19,6 +19,15 @@ import Testing
                 """)
     }
 
+    @Test(arguments: [99, 100, 101])
+    func `an excerpt has at most 100 characters`(count: Int) {
+        let line = String(repeating: "x", count: count)
+        for lower in [0, 50] {
+            let excerpt = StoreError.Excerpt(SourceRange(lower, lower + 1), of: line)
+            #expect(excerpt.text.count == min(count, 100) && excerpt.markStart == lower)
+        }
+    }
+
     @Test func `an excerpt of a long line is cut around the mark`() throws {
         let statement =
             String(repeating: "x", count: 500) + "é!" + String(repeating: "y", count: 500)

@@ -109,6 +109,50 @@ import Testing
         try simulation.check("at the end")
     }
 
+    @Test func `each part of a definition is accepted up to its limit, and no further`() throws {
+        try insert(1, ["a": 1, "s": ["s": 1]])
+        let field = IndexDefinition.Field(["a"])
+        func expectLimit(
+            _ limited: String, _ value: Int, _ limit: Int, _ name: String,
+            _ fields: [IndexDefinition.Field]
+        ) {
+            #expect(throws: EngineError.limit(name: limited, value: value, limit: limit)) {
+                try simulation.createIndex(name, on: "cars", fields)
+            }
+        }
+        let name = String(repeating: "n", count: 1_024)
+        try simulation.createIndex(name, on: "cars", [field])
+        expectLimit("maximumIndexNameLength", 1_025, 1_024, name + "n", [field])
+        let fields = (0..<16).map { IndexDefinition.Field(["f\($0)"]) }
+        try simulation.createIndex("fields", on: "cars", fields)
+        expectLimit("maximumIndexFields", 17, 16, "x", fields + [field])
+        let path = Array(repeating: "s", count: 64)
+        try simulation.createIndex("path", on: "cars", [.init(path)])
+        expectLimit("maximumIndexPathLength", 65, 64, "x", [.init(path + ["s"])])
+        try simulation.check("at the end")
+        // The definitions are read back with the same limits.
+        let catalog = try Catalog(simulation.store.snapshot())
+        #expect(catalog.indexes.values.flatMap { $0 }.count == 3)
+    }
+
+    @Test func `the definition of an index has at most 65,536 bytes`() throws {
+        func fields(_ length: Int) -> [IndexDefinition.Field] {
+            [.init([String(repeating: "s", count: length)])]
+        }
+        let rest =
+            IndexDefinition(collection: 0, number: 0, name: "long", fields: fields(60_000)).payload
+            .count - 60_000
+        try simulation.createIndex("long", on: "cars", fields(65_536 - rest))
+        let limit = EngineError.limit(
+            name: "maximumIndexDefinitionLength", value: 65_537, limit: 65_536)
+        #expect(throws: limit) {
+            try simulation.createIndex("long2", on: "cars", fields(65_536 - rest))
+        }
+        try simulation.store.flush()
+        let catalog = try Catalog(simulation.store.snapshot())
+        #expect(catalog.indexes.values.flatMap { $0 }.map(\.name) == ["long"])
+    }
+
     @Test func `an older snapshot has the indexes of its commit`() throws {
         try insert(1, ["a": 1, "b": 2])
         try simulation.createIndex("first", on: "cars", [.init(["a"])])

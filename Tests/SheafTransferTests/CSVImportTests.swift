@@ -71,6 +71,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [65_536, 65_537])
+    func `a record has at most 65,536 fields`(count: Int) throws {
+        let names = (0..<count).map { "c\($0)" }
+        let fixture = try ImportFixture()
+        let text = names.joined(separator: ",") + "\n"
+        guard count > 65_536 else {
+            #expect(try fixture.run(text: text, .csv).badRows.isEmpty)
+            return
+        }
+        let error = #expect(throws: ImportError.self) { try fixture.run(text: text, .csv) }
+        guard case .source(let message)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(message.hasSuffix("line 1: the record has more than 65536 fields"))
+    }
+
+    @Test func `records and lines have at most 64 MiB, and reports list 20 bad rows`() {
+        #expect(CSVReader.maximumRecordLength == 67_108_864)
+        #expect(JSONLinesSource.maximumLineLength == 67_108_864)
+        #expect(ImportReport.maximumListed == 20)
+    }
+
+    @Test(arguments: [19, 20, 21])
+    func `a report lists the first 20 bad rows, and counts all`(count: Int) throws {
+        var options = CSVOptions()
+        options.types = [("n", .integer)]
+        let text = "_id,n\n" + (0..<count).map { "\($0),x\n" }.joined()
+        let report = try ImportFixture().run(text: text, .csv, options)
+        #expect(report.badRowCount == UInt64(count))
+        #expect(report.badRows.map(\.row) == (0..<min(count, 20)).map { UInt64($0 + 2) })
+    }
+
     @Test func `types are inferred from the last row, too`() throws {
         let fixture = try ImportFixture()
         let rows = (1...20_000).map { "\($0),\($0)" } + ["20001,x"]

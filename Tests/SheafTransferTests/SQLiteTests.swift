@@ -58,6 +58,10 @@ import Testing
         try fixture.text(.jsonl, statement: statement).split(separator: "\n").map(String.init)
     }
 
+    @Test func `SQLite is supported from version 3.37.0 on`() {
+        #expect(SQLiteLibrary.minimumVersion == 3_037_000)
+    }
+
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func `an import of exported tables gives the same documents`(seed: UInt64) async throws {
         var random = RandomDocuments(seed: seed)

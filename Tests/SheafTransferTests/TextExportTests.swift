@@ -99,6 +99,32 @@ import Testing
                 == fixture.text(.jsonl, of: "c"))
     }
 
+    @Test(arguments: [65_535, 65_536])
+    func `a text has at most 65,536 columns, the id included`(count: Int) async throws {
+        var document: [(String, Value)] = [("_id", 1)]
+        document += (0..<count).map { ("f\($0)", 1) }
+        let fixture = try await ExportFixture([("c", Object(document))])
+        guard count == 65_536 else {
+            #expect(try notes(of: fixture).isEmpty)
+            return
+        }
+        let error = #expect(throws: (any Error).self) { try notes(of: fixture) }
+        let message = try #require(error.map { "\($0)" })
+        #expect(message.contains("more than 65536 different fields"), "\(message)")
+    }
+
+    @Test(arguments: [(9, ""), (10, ""), (11, " and 1 more"), (12, " and 2 more")])
+    func `a note names at most ten columns`(count: Int, rest: String) async throws {
+        let names = (10..<10 + count).map { "c\($0)" }
+        // Columns with texts and numbers are lost in CSV.
+        var (first, second): (Object, Object) = (["_id": 1], ["_id": 2])
+        for name in names { (first[name], second[name]) = ("x", 1) }
+        let fixture = try await ExportFixture([("c", first), ("c", second)])
+        let listed = names.prefix(10).map { "'\($0)'" }.joined(separator: ", ") + rest
+        let note = try #require(try notes(of: fixture).first)
+        #expect(note.contains("because of the columns \(listed);"), "\(note)")
+    }
+
     /// Returns the notes of an export of `c` as CSV.
     private func notes(of fixture: ExportFixture) throws -> [String] {
         try fixture.read { queries, _ in

@@ -1,9 +1,9 @@
-import Sheaf
+package import Sheaf
 import Synchronization
 
 /// The handler that accepts or denies connections asynchronously.
-final class ConnectionRequests: Sendable {
-    typealias Handler = @Sendable (PeerIdentity, PeerConnectionKind) async -> Bool
+package final class ConnectionRequests: Sendable {
+    package typealias Handler = @Sendable (PeerIdentity, PeerConnectionKind) async -> Bool
 
     /// The handler in a struct: a bare closure in a `Mutex` gains a thunk on each access.
     private struct Current: Sendable {
@@ -12,7 +12,9 @@ final class ConnectionRequests: Sendable {
 
     private let current = Mutex(Current())
 
-    var handler: Handler? {
+    package init() {}
+
+    package var handler: Handler? {
         get { current.withLock { $0.handler } }
         set { current.withLock { $0.handler = newValue } }
     }
@@ -22,44 +24,53 @@ final class ConnectionRequests: Sendable {
 ///
 /// Neither the transport nor the peer is blocked: received bytes are buffered. They are few, since
 /// a peer sends only its hello before it receives one.
-final class ConnectionGate: PeerTransportHost {
+package final class ConnectionGate: PeerTransportHost {
     private weak let host: (any PeerTransportHost)?
     private let requests: ConnectionRequests
+    private let timeout: Duration
 
-    init(_ host: any PeerTransportHost, _ requests: ConnectionRequests) {
+    /// Maximum time for the handler to decide; after it, the connection is refused.
+    package static let timeout = Duration.seconds(10)
+
+    package init(
+        _ host: any PeerTransportHost, _ requests: ConnectionRequests,
+        timeout: Duration = ConnectionGate.timeout
+    ) {
         self.host = host
         self.requests = requests
+        self.timeout = timeout
     }
 
-    func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
+    package func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         guard let handler = requests.handler else { return host?.connected(connection) }
         let link = GatedConnectionHandler(connection, host)
-        Task { link.decide(refusal: await Self.refusal(by: handler, of: connection)) }
+        Task { [timeout] in
+            link.decide(
+                refusal: await Self.refusal(by: handler, of: connection, within: timeout))
+        }
         return link
     }
 
-    var metadata: Object { host?.metadata ?? Object() }
+    package var metadata: Object { host?.metadata ?? Object() }
 
-    var busyPollMicroseconds: Int { host?.busyPollMicroseconds ?? 0 }
+    package var busyPollMicroseconds: Int { host?.busyPollMicroseconds ?? 0 }
 
-    func report(_ event: PeerTransportEvent) {
+    package func report(_ event: PeerTransportEvent) {
         host?.report(event)
     }
 
-    func addressesChanged() {
+    package func addressesChanged() {
         host?.addressesChanged()
     }
 
-    func refuse(_ connection: any PeerConnection, because reason: String) {
+    package func refuse(_ connection: any PeerConnection, because reason: String) {
         host?.refuse(connection, because: reason)
     }
 
-    /// Maximum time for the handler to decide; after it, the connection is refused.
-    private static let timeout = Duration.seconds(10)
-
     /// Returns the reason why the handler refuses a connection, or nil if it accepts.
     private static func refusal(
-        by handler: @escaping ConnectionRequests.Handler, of connection: any PeerConnection
+        by handler: @escaping ConnectionRequests.Handler, of connection: any PeerConnection,
+        within timeout: Duration
     ) async -> String? {
         await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await handler(connection.remote, connection.kind) }
@@ -71,8 +82,8 @@ final class ConnectionGate: PeerTransportHost {
             group.cancelAll()
             let key = connection.remote.key
             guard let first else {
-                return
-                    "connectionRequestHandler did not decide on the connection to \(key) within 10 s"
+                return "connectionRequestHandler did not decide on the connection to \(key) "
+                    + "within \(timeout.components.seconds) s"
             }
             return first ? nil : "connectionRequestHandler denied \(key)"
         }

@@ -5,7 +5,7 @@ import Synchronization
 /// The disk usage of a database.
 public final class DittoDiskUsage: Sendable {
     /// Interval between two measurements of an observed directory.
-    static let interval = DispatchTimeInterval.milliseconds(500)
+    package static let interval = DispatchTimeInterval.milliseconds(500)
 
     /// The directory of the database; nil if it is in memory or was opened elsewhere.
     private let directory: URL?

@@ -46,7 +46,7 @@ package struct ElementColumnBuilder {
 
     private static let maximumShared = 16
     /// Maximum length of a text in a column; documents with longer ones are read.
-    private static let maximumTextLength = 1_024
+    package static let maximumTextLength = 1_024
 
     package init(_ path: FieldPath) {
         self.path = path

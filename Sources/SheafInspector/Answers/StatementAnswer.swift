@@ -6,11 +6,13 @@ import SheafSystem
 import Synchronization
 
 /// The answer of `POST /query`: the rows of a statement.
-struct StatementAnswer {
+package struct StatementAnswer {
     /// Maximum number of rows without a limit in the request, and the greatest limit.
-    private static let (usualLimit, greatestLimit) = (1_000, 10_000)
+    package static let usualLimit = 1_000
+    package static let greatestLimit = 10_000
     /// Maximum number of bytes of a row, and of all rows.
-    private static let (rowBytes, allBytes) = (1 << 20, 8 << 20)
+    package static let rowBytes = 1 << 20
+    package static let allBytes = 8 << 20
 
     private let statement: DQL
     private let arguments: QueryArguments

@@ -151,13 +151,16 @@ private struct Loop {
         }
         let outer = frame.variables[step.variable]
         defer { frame.variables[step.variable] = outer }
-        let limit = Self.limit(atDepth: frame.loopDepth + depth)
+        // Each further variable is a loop around the loops of the body.
+        if depth > 0 { frame.loopDepth += 1 }
+        defer { if depth > 0 { frame.loopDepth -= 1 } }
+        let limit = Self.limit(atDepth: frame.loopDepth)
         for element in elements {
             frame.loopSteps += 1
             if frame.loopSteps & 0xFFF == 0 { try frame.context.interruption?.check() }
             try frame.context.meter?.charge(16)
             guard frame.loopSteps <= limit else {
-                let loop = frame.loopDepth + depth > 1 ? "a loop within a loop" : "a loop"
+                let loop = frame.loopDepth > 1 ? "a loop within a loop" : "a loop"
                 throw StoreError(.limit, "\(loop) takes more than \(limit) steps")
             }
             frame.variables[step.variable] = element

@@ -2,9 +2,9 @@ import SheafBytes
 import SheafDocument
 
 /// The first documents of a collection, and the fields that they have.
-struct CollectionSample {
+package struct CollectionSample {
     /// Maximum number of documents read.
-    static let maximumCount = 1_000
+    package static let maximumCount = 1_000
 
     /// The number of documents read, without tombstones.
     private(set) var count = 0

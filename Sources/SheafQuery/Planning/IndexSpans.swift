@@ -173,7 +173,7 @@ struct PlanHints {
     /// Whether to intersect indexes; nil leaves the choice to the planner.
     var intersects: Bool?
     /// Maximum number of scans in a union.
-    var maximumScans = 64
+    var maximumScans = QueryLimits.maximumScans
     /// Maximum number of ranges in a scan.
     var maximumRanges = 256
     var maximumJoins = QueryLimits.maximumJoins

@@ -109,6 +109,8 @@ package struct IncrementalView {
             record(.remove(at: rows.count, id: last.id))
             if edits != nil { pushedOut.append(last) }
         }
+        // The statement runs again, and finds that too many documents match.
+        guard rows.count < Self.maximumCount else { return .unknown }
         rows.insert(row, at: index)
         let previous = pushedOut.last { $0.id == row.id }
         let isUpdated = previous.map { !$0.item.isComputed(like: row.item) } ?? true

@@ -16,7 +16,8 @@ package enum QueryLimits {
     package static let maximumLoopSteps = 1 << 20
     /// Maximum nesting of loops.
     package static let maximumLoopNesting = 8
-    /// Maximum number of elements visited by all runs of a nested loop, for one row.
+    /// Maximum number of elements visited by all runs of a nested loop and the loops around it, for
+    /// one row.
     ///
     /// Otherwise, the work of a short statement could grow exponentially with its nesting.
     package static let maximumNestedSteps = 1 << 17
@@ -25,6 +26,8 @@ package enum QueryLimits {
     /// Maximum number of values within the result of a loop, which enclosing loops may multiply.
     package static let maximumLoopParts = 1 << 18
     package static let maximumJoins = 16
+    /// Maximum number of index scans in a union; beyond it the collection is read completely.
+    package static let maximumScans = 64
     /// Maximum memory of the hash table of a join, in bytes; greater tables are made in parts.
     package static let maximumHashBytes = 64 << 20
     /// Maximum number of fields in an index.

@@ -55,7 +55,7 @@ extension StoreError {
 
 extension StoreError.Excerpt {
     /// Maximum number of characters shown; longer lines are cut on both sides of the mark.
-    private static let maximumLength = 100
+    package static let maximumLength = 100
 
     /// Creates an excerpt of the line on which `range` begins.
     package init(_ range: SourceRange, of statement: String) {

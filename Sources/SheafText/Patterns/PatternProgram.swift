@@ -30,6 +30,7 @@ struct PatternProgram: Sendable {
     ) throws(PatternError) {
         var compiler = PatternCompiler(ignoresCase: ignoresCase)
         try compiler.emit(node)
+        try compiler.checkCount()
         instructions = compiler.instructions + [.accept]
         self.sets = sets
         self.matchesCompleteText = matchesCompleteText
@@ -101,11 +102,7 @@ struct PatternCompiler {
     /// Appends the states of a node.
     mutating func emit(_ node: PatternNode) throws(PatternError) {
         work += 1
-        guard max(instructions.count, work) < PatternLimits.maximumStates else {
-            throw PatternError(
-                .limit, "a pattern has more than \(PatternLimits.maximumStates) states",
-                hint: "repetitions such as {1000} are expanded")
-        }
+        try checkCount()
         switch node {
         case .scalar(let scalar):
             instructions.append(.scalar(ignoresCase ? CaseFolding.lower(scalar) : scalar))
@@ -117,6 +114,16 @@ struct PatternCompiler {
         case .choice(let branches): try emitChoice(branches)
         case .repetition(let node, let least, let most):
             try emitRepetition(node, least: least, most: most)
+        }
+    }
+
+    /// Throws if there are too many states, or too many nodes for the states.
+    func checkCount() throws(PatternError) {
+        let most = PatternLimits.maximumStates
+        guard instructions.count <= most, work <= 2 * most else {
+            throw PatternError(
+                .limit, "a pattern has more than \(most) states",
+                hint: "repetitions such as {1000} are expanded")
         }
     }
 

@@ -2,7 +2,7 @@
 ///
 /// Line breaks are LF or CRLF, and may occur in quoted fields. A quote within an unquoted field is
 /// an ordinary character.
-struct CSVReader {
+package struct CSVReader {
     /// The outcome of reading a record; a bad one has a reason.
     enum Result {
         case record
@@ -11,9 +11,9 @@ struct CSVReader {
     }
 
     /// Maximum length of a record.
-    static let maximumRecordLength = 64 << 20
+    package static let maximumRecordLength = 64 << 20
     /// Maximum number of fields of a record.
-    static let maximumFieldCount = 1 << 16
+    package static let maximumFieldCount = 1 << 16
 
     let input: InputBuffer
     let separator: UInt8

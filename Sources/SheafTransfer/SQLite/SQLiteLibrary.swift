@@ -54,7 +54,7 @@ package struct SQLiteLibrary: Sendable {
     #endif
 
     /// The first version with `PRAGMA table_list`.
-    private static let minimumVersion: Int32 = 3_037_000
+    package static let minimumVersion: Int32 = 3_037_000
 
     /// Loads the library; the process keeps it until it ends.
     package init() throws(SQLiteError) {

@@ -54,6 +54,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [127, 128, 129])
+    func `a date has at most 128 bytes`(length: Int) {
+        let start = "2024-01-15T12:00:00."
+        let text = start + String(repeating: "5", count: length - start.utf8.count - 1) + "Z"
+        #expect(text.utf8.count == length && (DateText(text) != nil) == (length <= 128))
+    }
+
+    @Test(
+        arguments: [
+            (String(repeating: "1h", count: 128), 460_800_000),
+            (String(repeating: "1h", count: 126) + "10ms", 453_600_010),
+            (String(repeating: "1h", count: 127) + "1ms", nil),
+        ] as [(String, Int64?)])
+    func `a duration has at most 256 bytes`(text: String, milliseconds: Int64?) {
+        #expect(text.utf8.count == (milliseconds == nil ? 257 : 256))
+        #expect(DurationText.milliseconds(text) == milliseconds)
+    }
+
     @Test(arguments: [1 as UInt64, 2, 3])
     func `a moment survives printing and parsing`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "texts")

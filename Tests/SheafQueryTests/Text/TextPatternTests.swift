@@ -221,6 +221,53 @@ import Testing
         }
     }
 
+    @Test(arguments: ["[ab]{99998}[ab]", "[ab]{99995}(x|y)", "[ab]{99999}"])
+    func `a pattern has at most 100,000 states`(pattern: String) throws {
+        // A choice has a state for each branch, and two that jump.
+        _ = try TextPattern.regularExpression(pattern, flags: "")
+        _ = try TextPattern.regularExpression(pattern + "[ab]", flags: "")
+        let error = #expect(throws: PatternError.self) {
+            try TextPattern.regularExpression(pattern + "[ab][ab]", flags: "")
+        }
+        #expect(error?.kind == .limit)
+        #expect(error?.message == "a pattern has more than 100000 states")
+    }
+
+    @Test func `the groups of a pattern nest up to 32 deep`() throws {
+        func nested(_ depth: Int) throws(PatternError) -> TextPattern {
+            let groups = String(repeating: "(", count: depth) + "a"
+            return try .regularExpression(groups + String(repeating: ")", count: depth), flags: "")
+        }
+        #expect(try nested(32).matches("a"))
+        #expect(isTooMuch { () throws(PatternError) in try nested(33) })
+    }
+
+    @Test func `a part of a pattern may be repeated 100,000 times`() throws {
+        _ = try TextPattern.regularExpression("[ab]{100000}", flags: "")
+        let error = #expect(throws: PatternError.self) {
+            try TextPattern.regularExpression("[ab]{100001}", flags: "")
+        }
+        #expect(error?.kind == .limit)
+        #expect(error?.message == "a repetition of more than 100000 times")
+    }
+
+    @Test func `a search may use all of its fuel, and no more`() throws {
+        #expect(PatternLimits.maximumFuel == 67_108_864)
+        let pattern = try TextPattern.like("b", escape: nil, isCaseInsensitive: false)
+        // This search costs a unit for each byte, and one more.
+        for length in [998, 999, 1_000] {
+            var fuel = 1_000
+            let bytes = [UInt8](repeating: 0x61, count: length)
+            let result = bytes.withUnsafeBytes { bytes in
+                Result { () throws(PatternError) in try pattern.matches(bytes, fuel: &fuel) }
+            }
+            switch result {
+            case .success(let isFound): #expect(length < 1_000 && !isFound)
+            case .failure(let error): #expect(length == 1_000 && error.kind == .limit)
+            }
+        }
+    }
+
     /// Returns the cost of a search, nil if it ran out of fuel, or 0 after any other error.
     private func cost(_ pattern: TextPattern, _ text: String) -> Int? {
         let start = 4_000_000

@@ -85,6 +85,36 @@ final class TemporaryZones {
         #expect(zones.zone("Here") == nil)
     }
 
+    @Test func `the cache holds 1,024 names, and then begins anew`() throws {
+        var files: TemporaryZones? = try TemporaryZones()
+        try files?.add("Here", CraftedZone.berlin.bytes)
+        let zones = ZoneDirectory(try #require(files?.path))
+        #expect(zones.zone("Here") != nil)
+        files = nil
+        for number in 0..<1_023 { #expect(zones.zone("Name\(number)") == nil) }
+        #expect(zones.zone("Here") != nil)
+        #expect(zones.zone("Further") == nil)
+        #expect(zones.zone("Here") == nil)
+    }
+
+    @Test(arguments: [63, 64, 65])
+    func `the name of a zone has at most 64 bytes`(length: Int) throws {
+        let files = try TemporaryZones()
+        let name = String(repeating: "z", count: length)
+        try files.add(name, CraftedZone.berlin.bytes)
+        #expect((ZoneDirectory(files.path).zone(name) != nil) == (length <= 64))
+    }
+
+    @Test(arguments: [262_143, 262_144, 262_145])
+    func `a zone file has at most 262,144 bytes`(length: Int) throws {
+        let bytes = CraftedZone.berlin.bytes
+        let long = bytes + [UInt8](repeating: 0, count: length - bytes.count)
+        #expect((ZoneFile.history(long) != nil) == (length <= 262_144))
+        let files = try TemporaryZones()
+        try files.add("Long", long)
+        #expect((ZoneDirectory(files.path).zone("Long") != nil) == (length <= 262_144))
+    }
+
     @Test func `a zone name never refers to a file outside of the directory`() throws {
         let files = try TemporaryZones()
         files.addDirectory("inner")

@@ -94,6 +94,18 @@ import Testing
         #expect(ZoneRule("LMT-0:53:28".utf8)?.clock(at: 0).offset == 3_208)
     }
 
+    @Test(arguments: [15, 16, 17])
+    func `the abbreviation of a zone has at most 16 letters`(length: Int) {
+        let name = String(repeating: "A", count: length)
+        #expect((ZoneRule("\(name)0".utf8) != nil) == (length <= 16))
+        #expect((ZoneRule("<\(name)>0".utf8) != nil) == (length <= 16))
+        var zone = CraftedZone.berlin
+        zone.names = Array("\(name)\0CET\0CEST\0".utf8)
+        zone.types[1].name = UInt8(length + 1)
+        zone.types[2].name = UInt8(length + 5)
+        #expect((ZoneFile.history(zone.bytes) != nil) == (length <= 16))
+    }
+
     @Test func `past transitions take precedence over the rule`() throws {
         let history = try #require(ZoneFile.history(CraftedZone.berlin.bytes))
         let cases: [(String, Int, String)] = [

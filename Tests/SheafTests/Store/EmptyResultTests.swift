@@ -27,6 +27,14 @@ struct EmptyResultTests {
         return result.notes
     }
 
+    @Test(arguments: [7, 8, 9])
+    func `an empty result has at most eight notes`(count: Int) async throws {
+        let names = (0..<count).map { "zzqq\($0)" }
+        let condition = names.map { "\($0) = 1" }.joined(separator: " AND ")
+        let notes = try await notes(DQL(verbatim: "SELECT * FROM sales WHERE " + condition))
+        #expect(notes == names.prefix(8).map { "no document in sales has a field \($0)" })
+    }
+
     @Test func `an unknown collection is named with a similar one`() async throws {
         #expect(
             try await notes("SELECT * FROM sale")

@@ -139,6 +139,16 @@ struct ErrorLengthTests {
         try await store.close()
     }
 
+    @Test(arguments: [399, 400, 401])
+    func `a message and a hint have at most 400 Unicode scalars each`(count: Int) {
+        let text = String(repeating: "x", count: count)
+        let error = StoreError(.argument, text, hint: text)
+        for shown in [error.message, error.hint ?? ""] {
+            #expect(shown.unicodeScalars.count == min(count, 400))
+            #expect((shown == text) == (count <= 400))
+        }
+    }
+
     private struct LongKey: CodingKey {
         var stringValue: String { LongInput.text }
         var intValue: Int? { nil }
