@@ -35,7 +35,7 @@ package final class ColumnCache: Sendable {
     /// Default of the number of scans before a field gets a column.
     package static let defaultScans = 3
     /// Minimum number of documents of a collection with columns.
-    fileprivate static let minimumDocuments = 1_000
+    package static let minimumDocuments = 1_000
     /// The number of scans after which columns that were too large are tried again.
     private static let refusedScans = 1_000
     /// Maximum number of counted fields; beyond it, all counts start again.

@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// A running or finished statement, as the request log shows it.
-struct Request: Sendable {
+package struct Request: Sendable {
     package let number: UInt64
     package let text: String
     let startMilliseconds: UInt64
@@ -11,7 +11,7 @@ struct Request: Sendable {
     var error: String?
 
     /// Maximum length of the recorded text in bytes; longer texts are cut.
-    private static let maximumTextLength = 4_096
+    package static let maximumTextLength = 4_096
 
     package init(number: UInt64, text: String, startMilliseconds: UInt64, startNanoseconds: UInt64)
     {

@@ -115,7 +115,9 @@ package struct SystemParameters: Sendable {
 
     private mutating func updateCache() {
         isStrict = (try? value("dql_strict_mode")) == .bool(true)
-        hardSizeLimit = integer("document_size_hard_limit_bytes")
+        // No parameter raises the limit of the encoding.
+        hardSizeLimit = min(
+            integer("document_size_hard_limit_bytes"), EncodedDocument.maximumLength)
         requestHistorySize = integer("dql_request_history_size")
         timeoutSeconds = Int64(integer("dql_request_timeout_seconds"))
         slowRequestSeconds = Int64(integer("dql_slow_request_warn_seconds"))

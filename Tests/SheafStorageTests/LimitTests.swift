@@ -84,6 +84,58 @@ import Testing
         #expect(batch.count == 2)
     }
 
+    @Test func `limits that no test can reach have their documented values`() {
+        #expect(Limits.maximumCommitLength == 1_073_741_824)
+        #expect(Limits.maximumCommitOperations == 16_777_216)
+        #expect(Limits.maximumPendingLength == 67_108_864)
+        #expect(Limits.maximumFileLength == 4_294_967_295)
+        #expect(Limits.maximumBaseFileLength == 2_147_483_647)
+        #expect(Limits.maximumSegments == 4_278_190_078)
+        #expect(Limits.maximumFiles == 4_194_304)
+    }
+
+    @Test func `the options of a store have their documented defaults`() {
+        let options = LogStoreOptions()
+        #expect(options.durability == .full)
+        #expect(options.liveShare == 0.55 && options.freeGarbage == 2_097_152)
+        #expect(options.compactionBytesPerSecond == 67_108_864)
+        #expect(options.idleMilliseconds == 1_000)
+        #expect(options.transactionLength == 1_073_741_824)
+        #expect(options.stagingThreshold == 33_554_432)
+        #expect(options.runsMaintenance)
+    }
+
+    @Test func `a store keeps its two newest checkpoints`() throws {
+        let volume = SimulatedVolume()
+        let engine = try StoreEngine(opening: volume)
+        for number in 1...4 {
+            var batch = WriteBatch()
+            try batch.put([1], [UInt8(number)])
+            _ = try engine.append(batch)
+            try engine.flush()
+            try engine.writeCheckpoint()
+            let names = volume.snapshotFiles().keys.filter { $0.hasSuffix(".checkpoint") }
+            let kept = (max(number - 1, 1)...number).map {
+                FileName.name(ofCheckpoint: CommitID($0))
+            }
+            #expect(names.sorted() == kept.sorted())
+        }
+        try engine.close()
+    }
+
+    @Test func `a verification lists up to 10,000 findings, and counts further ones`() {
+        var verification = Verification()
+        for number in 1...10_000 {
+            verification.add(Finding(.note, "1.log", at: number, "a note"))
+        }
+        #expect(verification.findings.count == 10_000 && verification.omittedCount == 0)
+        #expect(!verification.isDamaged)
+        // Damage is noticed even if it is not listed.
+        verification.add(Finding(.damage, "1.log", at: 0, "damage"))
+        #expect(verification.findings.count == 10_000 && verification.omittedCount == 1)
+        #expect(verification.isDamaged)
+    }
+
     @Test func `limits are consistent with each other`() {
         // A record holds the longest operation, and a segment the longest record.
         let longest = Limits.maximumKeyLength + Limits.maximumPayloadLength

@@ -177,6 +177,19 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         }
     }
 
+    @Test func `a directory is created with up to 100 missing parents`() throws {
+        let longest = Array(repeating: "d", count: 101)
+        let code = code {
+            _ = try PosixVolume(
+                path: directory.path((longest + ["d"]).joined(separator: "/")),
+                creatingDirectory: true)
+        }
+        #expect(code == .noSuchFile)
+        #expect(try volume().names() == [])
+        let path = directory.path(longest.joined(separator: "/"))
+        #expect(try PosixVolume(path: path, creatingDirectory: true).names() == [])
+    }
+
     @Test func `no file is created in a deleted directory, whose open files stay usable`() throws {
         let path = directory.path("store")
         let volume = try PosixVolume(path: path, creatingDirectory: true)

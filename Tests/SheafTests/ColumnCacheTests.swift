@@ -221,6 +221,26 @@ import Testing
         #expect(cached.columns.byteCount == 0)
     }
 
+    @Test func `columns of exactly the maximum memory are kept, and larger ones are not`() throws {
+        try fill("t", 2_000)
+        try execute("ALTER SYSTEM SET column_cache_scans = 0")
+        let text = "SELECT COUNT(*) AS n FROM t WHERE a = 3"
+        try execute(text)
+        let bytes = cached.columns.byteCount
+        try #require(bytes > 0)
+        for limit in [bytes - 1, bytes, bytes + 1] {
+            cached.releaseMemory()
+            try execute("ALTER SYSTEM SET column_cache_bytes = \(limit)")
+            try execute(text)
+            #expect(cached.columns.byteCount == (limit < bytes ? 0 : bytes), "\(limit)")
+        }
+        // A limit that is lowered takes effect at once.
+        try execute("ALTER SYSTEM SET column_cache_bytes = \(bytes)")
+        #expect(cached.columns.byteCount == bytes)
+        try execute("ALTER SYSTEM SET column_cache_bytes = \(bytes - 1)")
+        #expect(cached.columns.byteCount == 0)
+    }
+
     @Test func `fields with long texts have no columns`() throws {
         for length in [1_024, 1_025] {
             try insert(

@@ -181,6 +181,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [(1_024, 255, true), (1_025, 255, false), (1_024, 256, false)])
+    func `the names of an import have at most 1,024 and 255 bytes`(
+        collection: Int, source: Int, isRead: Bool
+    ) {
+        let bytes = ImportProgress(
+            collection: String(repeating: "c", count: collection),
+            source: String(repeating: "s", count: source)
+        ).bytes
+        let progress = bytes.withUnsafeBytes { try? ImportProgress(decoding: $0) }
+        #expect((progress != nil) == isRead)
+    }
+
     /// Creates a store with one commit per operation of a chain.
     ///
     /// A commit with the name of the collection precedes them.

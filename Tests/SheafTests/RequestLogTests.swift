@@ -46,6 +46,20 @@ import Testing
         try await store.close()
     }
 
+    @Test func `the history has the first 4,096 bytes of a statement`() async throws {
+        let store = try await Store.inMemory()
+        let start = "SELECT 1 AS v FROM system:dual WHERE "
+        let texts = [4_095, 4_096, 4_097].map { length in
+            let rest = String(repeating: "x", count: length - start.utf8.count - 8)
+            return start + "'" + rest + "' != ''"
+        }
+        for text in texts { try await store.execute(DQL(verbatim: text)) }
+        let found = try await history(store, "text").map { $0["text"] }
+        #expect(texts.map(\.utf8.count) == [4_095, 4_096, 4_097])
+        #expect(found == texts.map { .string(String($0.prefix(4_096))) })
+        try await store.close()
+    }
+
     @Test func `point lookups are recorded with their state, row count and start time`()
         async throws
     {
@@ -72,17 +86,22 @@ import Testing
         try await store.close()
     }
 
-    @Test func `start times follow a change of the wall clock within 100 ms`() async throws {
+    @Test(arguments: [99, 100, 101] as [UInt64])
+    func `start times follow a change of the wall clock within 100 ms`(
+        milliseconds: UInt64
+    ) async throws {
         let clock = FakeClock()
         var options = StoreOptions()
         options.storage.clock = clock.clock
         let store = try await Store.inMemory(options: options)
         try await store.execute("SELECT * FROM t WHERE _id = 'a'")
+        let first = clock.clock.wallMilliseconds()
         clock.setWall(milliseconds: 5)
-        clock.advance(milliseconds: 100)
+        clock.advance(milliseconds: milliseconds)
         try await store.execute("SELECT * FROM t WHERE _id = 'a'")
         let starts = try await history(store, "startTime").map { $0["startTime"] }
-        #expect(starts.last == .integer(Int64(clock.clock.wallMilliseconds())))
+        let wall = milliseconds < 100 ? first + milliseconds : 5 + milliseconds
+        #expect(starts.last == .integer(Int64(wall)))
         try await store.close()
     }
 }

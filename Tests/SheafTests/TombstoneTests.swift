@@ -134,6 +134,22 @@ import Testing
             ])
     }
 
+    @Test(arguments: [63, 64, 65, 130] as [Int64])
+    func `up to 64 wrong index entries are reported`(count: Int64) throws {
+        try insert(0..<count, into: simulation)
+        try simulation.commit((0..<count).map { DocumentChange("cars", .integer($0), .delete) })
+        try simulation.store.flush()
+        var batch = WriteBatch()
+        batch.keepsIndexProgress = true
+        batch.indexChanges.removeEntries(in: TombstoneTests.indexEntries)
+        try batch.put(
+            StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
+        _ = try simulation.store.append(batch)
+        try simulation.store.flush()
+        let findings = try IndexVerifier.verify(simulation.engine.snapshot()).findings
+        #expect(findings.count == min(Int(count), 64))
+    }
+
     @Test(arguments: [false, true])
     func `a checkpoint without index entries of tombstones is not misread`(
         _ isFollowed: Bool

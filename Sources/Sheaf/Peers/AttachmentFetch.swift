@@ -35,7 +35,7 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
     private weak let registry: FetchRegistry?
 
     /// Maximum number of buffered events; older ones are dropped.
-    private static let maximumWaiting = 64
+    package static let maximumWaiting = 64
 
     init(
         _ token: AttachmentToken, _ registry: FetchRegistry,

@@ -29,7 +29,7 @@ package struct Catalog: Sendable {
     }
 
     package static let maximumCollections = 1 << 16
-    static let maximumCollectionNameLength =
+    package static let maximumCollectionNameLength =
         DocumentAddress.maximumCollectionLength
     private static let comparedCount = 8
 

@@ -60,6 +60,8 @@ package struct Verification: Sendable {
     /// The number of keys that have a payload; nil if damage makes it unknown.
     package internal(set) var keyCount: Int?
 
+    package init() {}
+
     /// Adds a finding of a normal condition.
     mutating func addNote(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.note, file, at: offset, reason))
@@ -89,7 +91,7 @@ package struct Verification: Sendable {
     }
 
     /// Adds a finding, or counts it if there are too many.
-    mutating func add(_ finding: Finding) {
+    package mutating func add(_ finding: Finding) {
         if finding.severity == .damage { isDamaged = true }
         guard findings.count < Self.maximumFindings else {
             omittedCount += 1

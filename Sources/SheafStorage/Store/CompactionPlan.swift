@@ -5,7 +5,7 @@ package struct CompactionPlan: Sendable {
     /// The position up to which operations are older than the history horizon.
     let horizon: LogPosition
     /// The last commit before the horizon.
-    let horizonCommit: CommitID
+    package let horizonCommit: CommitID
     /// The total length of the files, and the number of live bytes in them.
     package let length: Int
     package let liveLength: Int

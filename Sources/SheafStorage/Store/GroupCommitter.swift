@@ -3,26 +3,18 @@ import Synchronization
 
 /// The thread that makes commits durable, writing all pending commits together.
 final class GroupCommitter: Sendable {
-    private struct Request: Sendable {
-        var isUrgent = false
-        var isStopping = false
-        /// The time by which relaxed commits must be on disk.
-        var deadline: UInt64?
-    }
-
     /// The time for which the thread polls for another commit before it sleeps.
     ///
     /// Waking a thread takes as long, and a lone writer commits again within it.
     private static let spinNanoseconds: UInt64 = 50_000
 
-    private static let longestWaitMilliseconds = 365 * 86_400_000
     /// The maximum delay of writers in favor of compaction.
     private static let longestPauseNanoseconds: UInt64 = 10_000_000
 
     private let engine: StoreEngine
     private let onNewSegment: @Sendable () -> Void
     private let policy: GroupCommitPolicy
-    private let request = Monitor(Request())
+    private let request = Monitor(FlushRequest())
     private let isAwake = Atomic(false)
     /// The identifier of the thread while it runs; its callbacks may still run while `stop` waits.
     private let identifier = Atomic<UInt>(0)
@@ -79,14 +71,7 @@ final class GroupCommitter: Sendable {
     /// Requests a flush within `milliseconds`.
     func flush(within milliseconds: Int) {
         let now = Clock.system.monotonicNanoseconds()
-        // Clamping to a year prevents an overflow.
-        let wait = UInt64(min(max(milliseconds, 0), Self.longestWaitMilliseconds)) * 1_000_000
-        let deadline = now + wait
-        let isFirst = request.withLock { request in
-            guard request.deadline == nil else { return false }
-            request.deadline = deadline
-            return true
-        }
+        let isFirst = request.withLock { $0.flush(within: milliseconds, at: now) }
         if isFirst { request.signal() }
     }
 
@@ -172,13 +157,7 @@ final class GroupCommitter: Sendable {
                 until: deadline,
                 while: { !$0.isUrgent && !$0.isStopping && $0.deadline == deadline },
                 then: { request -> Bool? in
-                    if request.isStopping { return false }
-                    let isDue =
-                        request.deadline.map { $0 <= Clock.system.monotonicNanoseconds() } ?? false
-                    guard request.isUrgent || isDue else { return nil }
-                    request.isUrgent = false
-                    request.deadline = nil
-                    return true
+                    request.begin(at: Clock.system.monotonicNanoseconds())
                 })
             if let next { return next }
         }

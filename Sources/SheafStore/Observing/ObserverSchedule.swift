@@ -67,7 +67,7 @@ package struct ObserverSchedule {
     }
 
     /// The time of the next periodic delivery.
-    var deadline: UInt64? { nextTick }
+    package var deadline: UInt64? { nextTick }
 
     // MARK: Events
 
@@ -214,7 +214,7 @@ package struct ObserverSchedule {
     }
 
     /// Returns the periodic results of system collections, if they are due.
-    mutating func tick(_ now: UInt64, _ reader: () -> SnapshotReader) -> [Delivery] {
+    package mutating func tick(_ now: UInt64, _ reader: () -> SnapshotReader) -> [Delivery] {
         guard !systemResults.isEmpty else { return [] }
         guard let due = nextTick, due <= now else {
             if nextTick == nil { nextTick = now + interval }

@@ -1,5 +1,5 @@
 import SheafEngine
-import SheafStatements
+package import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization
@@ -8,12 +8,17 @@ import Synchronization
 ///
 /// Its thread starts when a transaction begins while there is a log or a waiting writer, or when a
 /// writer waits for a transaction.
-final class SlowTransactionMonitor: Sendable {
+package final class SlowTransactionMonitor: Sendable {
     /// The parameters that concern slow transactions.
-    struct Settings: Sendable {
-        var schedule: SlowTransactionSchedule
+    package struct Settings: Equatable, Sendable {
+        package let schedule: SlowTransactionSchedule
         /// Maximum time that a writer waits for one transaction, in nanoseconds.
-        var waitLimit: UInt64
+        package let waitLimit: UInt64
+
+        package init(_ parameters: SystemParameters) {
+            schedule = parameters.transactionSchedule
+            waitLimit = parameters.transactionWaitMilliseconds * 1_000_000
+        }
     }
 
     private struct State: Sendable {

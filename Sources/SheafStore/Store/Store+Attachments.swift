@@ -7,7 +7,7 @@ import SheafSystem
 import Synchronization
 
 /// The schedule of attachment collection, and the references found by its last scan.
-final class AttachmentCollectionClock: Sendable {
+package final class AttachmentCollectionClock: Sendable {
     private struct Scan: Sendable {
         let commit: CommitID
         let wanted: Set<AttachmentID>
@@ -17,8 +17,10 @@ final class AttachmentCollectionClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private let last = Mutex<Scan?>(nil)
 
+    package init() {}
+
     /// Whether collection is due; if so, postpones the next one by half the grace period.
-    func isDue(at milliseconds: UInt64, grace: UInt64) -> Bool {
+    package func isDue(at milliseconds: UInt64, grace: UInt64) -> Bool {
         let due = next.load(ordering: .relaxed)
         // If the clock was set back, the stored time of the next collection means nothing.
         guard milliseconds >= due || due - milliseconds > grace else { return false }

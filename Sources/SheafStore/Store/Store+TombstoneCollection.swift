@@ -9,12 +9,14 @@ import Synchronization
 ///
 /// Only writes create tombstones, so only writes trigger their collection: a store that is only
 /// read needs no thread that waits for days.
-final class TombstoneCollectionClock: Sendable {
+package final class TombstoneCollectionClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private static let dayMilliseconds: UInt64 = 86_400_000
 
+    package init() {}
+
     /// Whether collection is due; if so, postpones the next one by `days`.
-    func isDue(at milliseconds: UInt64, days: Int64) -> Bool {
+    package func isDue(at milliseconds: UInt64, days: Int64) -> Bool {
         let due = next.load(ordering: .relaxed)
         let wait = UInt64(clamping: min(max(days, 1), 36_500)) * Self.dayMilliseconds
         // If the clock was set back, the stored time of the next collection means nothing.

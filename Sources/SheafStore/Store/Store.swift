@@ -24,10 +24,10 @@ public final class Store: Sendable {
     let dispatcher: ObserverDispatcher
     /// The monitor of slow transactions and of the writers that wait for them.
     let slowTransactionMonitor: SlowTransactionMonitor
-    let tombstoneClock = TombstoneCollectionClock()
+    package let tombstoneClock = TombstoneCollectionClock()
     /// The files that documents reference.
     package let attachments: AttachmentStore
-    let attachmentCollection = AttachmentCollectionClock()
+    package let attachmentCollection = AttachmentCollectionClock()
     /// The queue of writers.
     package let gate = WriteGateLock()
     /// The last number assigned to a waiting writer or a transaction.
@@ -72,10 +72,7 @@ public final class Store: Sendable {
             dispatcher = ObserverDispatcher(queries)
             follower = CommitFollower(queries)
             slowTransactionMonitor = SlowTransactionMonitor(options.log, gate) {
-                let values = queries.parameters.values
-                return SlowTransactionMonitor.Settings(
-                    schedule: values.transactionSchedule,
-                    waitLimit: values.transactionWaitMilliseconds * 1_000_000)
+                SlowTransactionMonitor.Settings(queries.parameters.values)
             }
         } catch {
             backing.abandon()

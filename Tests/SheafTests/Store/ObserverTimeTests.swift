@@ -73,4 +73,62 @@ struct ObserverTimeTests {
             }
         }
     }
+
+    /// Returns a schedule with an observer of a system collection, which has its first result.
+    private func systemSchedule() throws -> ObserverSchedule {
+        var schedule = ObserverSchedule(queries)
+        let query: DQL = "SELECT * FROM system:dual"
+        let newObserver = NewObserver(
+            ObserverRegistration(unattended: query, number: 1), try queries.statement(query), [:],
+            missedThrough: queries.documents.startFeed())
+        let first = schedule.dispatch(adding: [newObserver])
+        #expect(try first.map { try $0.outcome.get().items.count } == [1])
+        return schedule
+    }
+
+    @Test(arguments: [500, 1, 86_400_000, 31_622_400_000, 31_622_400_001, .max] as [Int64])
+    func `an observed system collection has a result after each interval, and none before`(
+        milliseconds: Int64
+    ) throws {
+        // The default is 500 ms.
+        if milliseconds != 500 {
+            try execute(
+                "ALTER SYSTEM SET live_query_system_collection_refresh_interval = :ms",
+                ["ms": milliseconds])
+        }
+        var schedule = try systemSchedule()
+        let queries = queries
+        func count(at time: UInt64) -> Int {
+            schedule.tick(time) { queries.reader() }.count
+        }
+        // The interval is at most 366 days.
+        let interval = UInt64(min(milliseconds, 366 * 86_400_000)) * 1_000_000
+        let start: UInt64 = 7_000_000_001
+        #expect(count(at: start) == 0)
+        #expect(schedule.deadline == start + interval)
+        #expect(count(at: start + interval - 1) == 0)
+        #expect(count(at: start + interval) == 1)
+        #expect(schedule.deadline == start + 2 * interval)
+        #expect(count(at: start + 2 * interval - 1) == 0)
+        // A late result postpones the next one.
+        #expect(count(at: start + 2 * interval + 5) == 1)
+        #expect(count(at: start + 3 * interval + 4) == 0)
+        #expect(count(at: start + 3 * interval + 5) == 1)
+    }
+
+    @Test func `a changed interval begins at the next check of the time`() throws {
+        var schedule = try systemSchedule()
+        let queries = queries
+        func count(at time: UInt64) -> Int {
+            schedule.tick(time) { queries.reader() }.count
+        }
+        #expect(count(at: 1_000) == 0)
+        try execute("ALTER SYSTEM SET live_query_system_collection_refresh_interval = 2")
+        let deliveries = schedule.dispatch()
+        #expect(deliveries.isEmpty && schedule.deadline == nil)
+        #expect(count(at: 2_000) == 0)
+        #expect(schedule.deadline == 2_002_000)
+        #expect(count(at: 2_001_999) == 0)
+        #expect(count(at: 2_002_000) == 1)
+    }
 }

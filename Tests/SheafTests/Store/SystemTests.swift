@@ -41,6 +41,43 @@ struct SystemTests {
         try await store.close()
     }
 
+    @Test(arguments: [0, 1, 3, 3_600] as [UInt64])
+    func `a statement ends once the seconds of its parameter are over, and not before`(
+        seconds: UInt64
+    ) async throws {
+        let clock = FakeClock()
+        let elapsed = Mutex<UInt64>(0)
+        var options = StoreOptions()
+        options.storage.clock = clock.clock
+        let store = try await Store.inMemory(options: options)
+        // Reading the row takes the time, and the evaluation of its long text checks the clock.
+        store.queries.registeredCollections.register("hub") {
+            let milliseconds = elapsed.withLock { elapsed in
+                defer { elapsed = 0 }
+                return elapsed
+            }
+            clock.advance(milliseconds: milliseconds)
+            return [["_id": 1, "body": .string(String(repeating: "a", count: 5_000))]]
+        }
+        try await store.execute(
+            DQL(verbatim: "ALTER SYSTEM SET dql_request_timeout_seconds = \(seconds)"))
+        let limit = seconds * 1_000
+        for milliseconds in seconds == 0 ? [86_400_000] : [limit - 1, limit, limit + 1] {
+            elapsed.withLock { $0 = milliseconds }
+            let isLate = seconds > 0 && milliseconds >= limit
+            do {
+                let found = try await store.execute(
+                    "SELECT _id FROM system:hub WHERE upper(body) LIKE 'A%'")
+                #expect(!isLate && found.items.count == 1, "\(milliseconds) ms")
+            } catch let error as StoreError {
+                #expect(isLate && error.reason == .timedOut, "\(milliseconds) ms")
+                #expect(error.message.hasSuffix("its time limit of \(seconds) s"))
+            }
+            #expect(elapsed.withLock { $0 } == 0)
+        }
+        try await store.close()
+    }
+
     @Test func `a statement of a canceled task is canceled`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")

@@ -240,4 +240,45 @@ struct TransactionTests {
         #expect(try await ids(store) == ["0", "1", "9"])
         try await store.close()
     }
+
+    /// Inserts two documents in a transaction; returns the lengths that their refusals state.
+    private func insertTwo(transactionLength: Int) async throws -> [Int?] {
+        let random = SeededSource(seed: 4)
+        var options = StoreOptions()
+        options.storage.transactionLength = transactionLength
+        options.storage.clock = FakeClock().clock
+        options.storage.random = { random.next() }
+        let store = try await Store.inMemory(options: options)
+        let lengths = try await store.transaction { transaction -> [Int?] in
+            var lengths: [Int?] = []
+            for id in ["a", "b"] {
+                do {
+                    try await transaction.execute(
+                        "INSERT INTO t DOCUMENTS ({'_id': \(id), 'text': 'a text'})")
+                    lengths.append(nil)
+                } catch let error as StoreError {
+                    let start =
+                        "maximumTransactionLength is \(transactionLength), and this would be "
+                    try #require(error.message.hasPrefix(start), "\(error.message)")
+                    lengths.append(Int(error.message.dropFirst(start.count)))
+                }
+            }
+            return lengths
+        }
+        try await store.close()
+        return lengths
+    }
+
+    @Test func `a transaction may change documents of exactly its maximum length`() async throws {
+        let short = try await insertTwo(transactionLength: 1)
+        let first = try #require(short[0])
+        let longer = try await insertTwo(transactionLength: first)
+        let total = try #require(longer[1])
+        #expect(first > 10 && total > first + 10)
+        #expect(longer == [nil, total])
+        #expect(try await insertTwo(transactionLength: first - 1).first == first)
+        #expect(try await insertTwo(transactionLength: total) == [nil, nil])
+        #expect(try await insertTwo(transactionLength: total - 1) == [nil, total])
+        #expect(LogStoreOptions().transactionLength == 1 << 30)
+    }
 }

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafDocument
 import SheafStatements
 import SheafStorage
 import Testing
@@ -84,6 +85,60 @@ struct WriteTimeoutTests {
         #expect(gate.deadline(limit: 10) == nil)
         let next = gate.leave()
         #expect(next?.number == 4)
+    }
+
+    @Test(arguments: [1, 50, 30_000, 31_622_400_000, 31_622_400_001, .max] as [Int64])
+    func `a writer waits for the time of the parameter, and for at most 366 days`(
+        milliseconds: Int64
+    ) throws {
+        var parameters = SystemParameters()
+        // The default is 30 s.
+        if milliseconds != 30_000 {
+            _ = try parameters.set("transaction_wait_limit_ms", to: .integer(milliseconds))
+        }
+        _ = try parameters.set("transaction_duration_before_logging_ms", to: .integer(milliseconds))
+        let settings = SlowTransactionMonitor.Settings(parameters)
+        let limit = UInt64(min(milliseconds, 31_622_400_000)) * 1_000_000
+        #expect(settings.waitLimit == limit)
+        #expect(settings.schedule.firstMilliseconds == UInt64(milliseconds))
+        #expect(settings.schedule.nextMilliseconds == 5_000)
+        // A waiter that came after the transaction has the whole time.
+        var gate = WriteGate()
+        _ = gate.enter()
+        _ = gate.hold(info(1), at: 100)
+        _ = gate.wait(WriteGate.Waiter(number: 2, since: 107) { _ in })
+        #expect(gate.deadline(limit: limit) == 107 + limit)
+        let early = gate.takeOverdue(limit: limit, at: 107 + limit - 1)
+        let overdue = gate.takeOverdue(limit: limit, at: 107 + limit)
+        #expect(early == nil && overdue?.waiters.map(\.number) == [2])
+    }
+
+    @Test(arguments: [(10_000, 5_000), (0, 1), (1, 1), (29_999, 60_000)] as [(UInt64, UInt64)])
+    func `a transaction is logged when its times are over, and not before`(
+        first: UInt64, next: UInt64
+    ) {
+        let schedule = SlowTransactionSchedule(firstMilliseconds: first, nextMilliseconds: next)
+        var times = TransactionTimes()
+        let start: UInt64 = 5_000_000_007
+        times.begin(info(1), at: start)
+        for warning in 0..<5 as Range<UInt64> {
+            let due = start + (first + warning * next) * 1_000_000
+            #expect(times.deadline(schedule) == due)
+            let early = times.warnings(schedule, at: due - 1)
+            let late = times.warnings(schedule, at: due)
+            #expect(early.isEmpty && late.count == 1, "\(warning)")
+        }
+    }
+
+    @Test func `the times of slow transactions are not beyond the clock`() {
+        for (first, next) in [(.max, 1), (1, .max), (.max, .max)] as [(UInt64, UInt64)] {
+            let schedule = SlowTransactionSchedule(firstMilliseconds: first, nextMilliseconds: next)
+            var times = TransactionTimes()
+            times.begin(info(1), at: 1)
+            let now = first == .max ? UInt64.max - 1 : 1_000_001
+            #expect(times.warnings(schedule, at: now).count == (first == .max ? 0 : 1))
+            #expect(times.deadline(schedule) == .max)
+        }
     }
 
     @Test func `a long statement times out no waiter`() {
