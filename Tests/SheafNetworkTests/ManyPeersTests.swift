@@ -51,6 +51,8 @@ struct ManyPeersTests {
         for client in silent.dropLast(limits.unknownConnectionsPerNetwork) {
             try #require(client.isThrownOut())
         }
+        try server.settle()
+        #expect(silent.suffix(limits.unknownConnectionsPerNetwork).allSatisfy { $0.isQuiet })
         try expectService()
         #expect(server.host.refusals.allSatisfy { $0.hasPrefix("handshakes: ") })
         // Reports are limited per second.
@@ -62,6 +64,8 @@ struct ManyPeersTests {
         for client in silent.dropLast(limits.unknownConnections) {
             try #require(client.isThrownOut())
         }
+        try server.settle()
+        #expect(silent.suffix(limits.unknownConnections).allSatisfy { $0.isQuiet })
         try expectService()
     }
 
@@ -80,6 +84,7 @@ struct ManyPeersTests {
         let first = try clients(count, from: 2...2, sending: start)
         // Serving a peer guarantees that the server has read the bytes sent before.
         try expectService()
+        clock.advance(milliseconds: UInt64(limits.patienceMilliseconds - 1))
         let late = try clients(1, from: 2...2, sending: start)
         try #require(late[0].isThrownOut())
         let isReported = server.host.wait {
@@ -87,7 +92,7 @@ struct ManyPeersTests {
         }
         #expect(isReported)
         // After the grace period, a new connection replaces the oldest from the same address.
-        clock.advance(milliseconds: UInt64(limits.patienceMilliseconds))
+        clock.advance(milliseconds: 1)
         let later = try clients(1, from: 2...2, sending: start)
         #expect(first[0].isThrownOut())
         try expectService()

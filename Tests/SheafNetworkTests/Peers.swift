@@ -59,6 +59,20 @@ final class RunningPeer {
         return false
     }
 
+    /// Waits until the loop has handled its events, and what is due at the current time.
+    ///
+    /// It dials a port on which nothing listens, after it has handled everything that is due.
+    func settle() throws {
+        for _ in 0..<3 {
+            let count = host.failures.count
+            try transport.add("127.0.0.1:1")
+            guard host.wait(until: { $0.unreachable.count > count }) else {
+                throw NetworkError(.address, "the loop did not dial within five minutes")
+            }
+            try transport.remove("127.0.0.1:1")
+        }
+    }
+
     deinit {
         transport.stop()
     }

@@ -82,6 +82,12 @@ final class RawClient {
         return false
     }
 
+    /// Whether nothing was received, not even the end of the connection.
+    var isQuiet: Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, 0) == 0
+    }
+
     /// Waits up to a minute for an event; returns whether it occurred.
     func waitFor(_ event: Int32) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)

@@ -10,7 +10,7 @@ struct Departure {
 /// Peers that have withdrawn their names, so that they are not dialed at addresses of presence.
 extension DiscoveryMachine {
     /// Maximum number of names; of more, the newest are kept.
-    private static let maximumDepartures = 64
+    package static let maximumDepartures = 64
     /// Time after which presence has removed the record of the peer, too.
     private static let departure = 120 * DiscoveryTimes.second
 

@@ -108,7 +108,7 @@ extension DiscoveryMachine {
 
     private static let knownAnswersPerPacket = 40
     /// Maximum number of peers that are learned from one packet, each of which takes time.
-    private static let namesPerPacket = 64
+    package static let namesPerPacket = 64
 
     private func knownAnswers(on link: DiscoveryLink, _ now: UInt64) -> [DNSRecord] {
         peers.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.compactMap {

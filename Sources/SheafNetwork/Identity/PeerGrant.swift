@@ -21,8 +21,8 @@ public struct PeerGrant: Hashable, Sendable {
     /// Maximum number of bytes of an encoded grant.
     public static let maximumLength = 32_768
     static let maximumCollectionLength = 1_024
-    static let maximumConditionLength = 4_096
-    static let maximumCollections = 1_024
+    package static let maximumConditionLength = 4_096
+    package static let maximumCollections = 1_024
 
     /// Creates and signs a grant with the key pair of the authority.
     public init(

@@ -3,7 +3,7 @@ extension NetworkLoop {
     /// Maximum number of connections accepted before the other channels are served again.
     private static let acceptedAtOnce = 32
     /// Pause in accepting after the process ran out of descriptors.
-    private static let pauseNanoseconds: UInt64 = 100_000_000
+    package static let pauseNanoseconds: UInt64 = 100_000_000
 
     /// Accepts pending connections.
     func accept(_ listener: Socket) {

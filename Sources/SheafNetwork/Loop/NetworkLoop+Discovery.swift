@@ -3,7 +3,7 @@ import SheafTransport
 /// Finding peers on the local network.
 extension NetworkLoop {
     /// Time for which the peer with the greater name leaves it to the other one to connect.
-    static let patienceNanoseconds: UInt64 = 300_000_000
+    package static let patienceNanoseconds: UInt64 = 300_000_000
 
     /// Turns discovery on or off.
     func setDiscovery(_ discovery: PeerDiscovery) {

@@ -6,7 +6,7 @@ import Synchronization
 /// `format-spec/discovery.md` states the rules.
 extension NetworkLoop {
     /// Time for which a learned peer waits that discovery has found, too, or that has ended.
-    private static let recheckNanoseconds: UInt64 = 10_000_000_000
+    package static let recheckNanoseconds: UInt64 = 10_000_000_000
 
     /// Replaces the peers and their addresses.
     func propose(_ peers: [PeerKey: [PeerAddress]]) {

@@ -12,7 +12,7 @@ import Synchronization
 #endif
 
 /// The event loop of a transport: all its connections, on one thread with nonblocking sockets.
-final class NetworkLoop {
+package final class NetworkLoop {
     /// The state shared by the loop and its callers.
     final class Share: Sendable {
         let mailbox: Mailbox
@@ -105,7 +105,7 @@ final class NetworkLoop {
         byteCount: TLSSession.recordLength, alignment: 16)
 
     /// Maximum time between two checks of the wall clock, which may be set at any time.
-    private static let longestWaitMilliseconds: UInt64 = 30_000
+    package static let longestWaitMilliseconds: UInt64 = 30_000
 
     /// Maximum time of a wait for which the system refused to watch a descriptor.
     private static let retryMilliseconds: UInt64 = 100

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// The send queue of one connection: filled by any thread, drained by `ConnectionSender`.
-final class OutgoingQueue: Sendable {
+package final class OutgoingQueue: Sendable {
     /// The action required from the caller after a change of the queue.
-    enum Demand: Equatable {
+    package enum Demand: Equatable, Sendable {
         case nothing
         /// The caller must wake the loop.
         case attention
@@ -41,12 +41,12 @@ final class OutgoingQueue: Sendable {
     private let state = Mutex(State())
     private let limit: Int
 
-    init(limit: Int) {
+    package init(limit: Int) {
         self.limit = limit
     }
 
     /// The number of queued bytes.
-    var length: Int { state.withLock { $0.length } }
+    package var length: Int { state.withLock { $0.length } }
     /// Whether the connection closes once the queue is empty.
     var isClosing: Bool { state.withLock { $0.isClosing } }
     /// The reason passed to `close(because:)`; nil before that, or if none was passed.
@@ -54,10 +54,10 @@ final class OutgoingQueue: Sendable {
     /// Whether the queue is closed and empty.
     var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }
     /// Whether an append exceeded the limit.
-    var isOverfull: Bool { state.withLock { $0.isOverfull } }
+    package var isOverfull: Bool { state.withLock { $0.isOverfull } }
 
     /// Appends bytes unless the queue is closed; bytes beyond the limit mark it as overfull.
-    func append(_ bytes: [UInt8]) -> Demand {
+    package func append(_ bytes: [UInt8]) -> Demand {
         state.withLock { state in
             guard !bytes.isEmpty, !state.isDead, !state.isClosing, !state.isOverfull else {
                 return .nothing
@@ -125,7 +125,7 @@ final class OutgoingQueue: Sendable {
     }
 
     /// Removes bytes that were sent; returns whether that emptied the queue.
-    func advance(by count: Int) -> Bool {
+    package func advance(by count: Int) -> Bool {
         state.withLock { state in
             guard !state.isDead else { return false }
             state.length -= count

@@ -1,16 +1,16 @@
 /// A limit on the number of reports per second that counts the omitted ones.
-struct ReportGate {
+package struct ReportGate {
     private let limit: Int
     private var second: UInt64 = 0
     private var count = 0
     private var omitted = 0
 
-    init(perSecond limit: Int) {
+    package init(perSecond limit: Int) {
         self.limit = limit
     }
 
     /// Returns the number of reports omitted since the last one passed; nil if this one is omitted.
-    mutating func pass(atNanoseconds now: UInt64) -> Int? {
+    package mutating func pass(atNanoseconds now: UInt64) -> Int? {
         let second = now / 1_000_000_000
         if second != self.second { (self.second, count) = (second, 0) }
         guard count < limit else {

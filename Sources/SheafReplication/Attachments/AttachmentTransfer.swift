@@ -109,7 +109,7 @@ package struct AttachmentTransfer {
     var relayedCount: Int { wanted.values.count { !$0.isForThisPeer } }
 
     /// Maximum number of attachments fetched for other peers at a time.
-    static let maximumRelayed = 64
+    package static let maximumRelayed = 64
     /// Time without a received part after which other peers are asked, in nanoseconds.
     static let stallNanoseconds: UInt64 = 20_000_000_000
     /// Minimum time between two checks of read access or of tokens, in nanoseconds.
@@ -119,7 +119,7 @@ package struct AttachmentTransfer {
     private static let touchNanoseconds: UInt64 = 60_000_000_000
     /// Time between two scans of all documents, in nanoseconds: for each document, and at most.
     package static let scanNanosecondsPerDocument: UInt64 = 5_000
-    static let longestScanNanoseconds: UInt64 = 10_000_000_000
+    package static let longestScanNanoseconds: UInt64 = 10_000_000_000
 
     package init(
         _ attachments: AttachmentStore?, _ documents: DocumentEngine, quota: Int,

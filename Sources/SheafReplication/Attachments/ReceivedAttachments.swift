@@ -1,23 +1,25 @@
-import SheafDocument
+package import SheafDocument
 import SheafSync
 
 /// Attachments received from one peer with limited rights and kept for other peers.
-struct ReceivedAttachments {
+package struct ReceivedAttachments {
     private var lengths: [AttachmentID: Int] = [:]
     /// Attachments counted with their full length.
     private var complete: Set<AttachmentID> = []
     /// Number of bytes counted for all attachments.
-    private(set) var length = 0
+    package private(set) var length = 0
     /// Time of the last removal of deleted attachments.
     var reviewedAt: UInt64?
 
     /// Number of bytes counted for each attachment in addition to its own.
     ///
     /// It limits the number of attachments.
-    private static let overhead = 16 << 10
+    package static let overhead = 16 << 10
+
+    package init() {}
 
     /// Returns the number of bytes counted if `length` bytes of an attachment were added.
-    func length(adding added: Int, of id: AttachmentID) -> Int {
+    package func length(adding added: Int, of id: AttachmentID) -> Int {
         guard !complete.contains(id) else { return length }
         return length + added + (lengths[id] == nil ? Self.overhead : 0)
     }
@@ -30,7 +32,7 @@ struct ReceivedAttachments {
     }
 
     /// Counts an attachment with its full length.
-    mutating func begin(_ id: AttachmentID, length: Int) {
+    package mutating func begin(_ id: AttachmentID, length: Int) {
         remove(id)
         add(length, of: id)
         complete.insert(id)
@@ -42,7 +44,7 @@ struct ReceivedAttachments {
     }
 
     /// Removes all attachments that are not in `stored`.
-    mutating func retain(_ stored: Set<AttachmentID>) {
+    package mutating func retain(_ stored: Set<AttachmentID>) {
         lengths = lengths.filter { stored.contains($0.key) }
         complete.formIntersection(stored)
         length = lengths.values.reduce(0, +)

@@ -8,7 +8,7 @@ package import SheafStorage
 /// that reference its attachments, not all documents.
 package struct ReferencingDocuments {
     /// Maximum number of attachments in one scan, unless one peer requests more.
-    static let maximumAttachments = 4_096
+    package static let maximumAttachments = 4_096
     /// Maximum number of documents that are kept for an attachment.
     package static let maximumDocuments = 256
 

@@ -1,9 +1,9 @@
-import SheafDocument
+package import SheafDocument
 
 /// The turns of connections whose requested attachments wait for room.
-struct RelayTurns {
+package struct RelayTurns {
     /// When waiting attachments are fetched next; nil if none waits.
-    private(set) var next: UInt64?
+    package private(set) var next: UInt64?
     /// The connection that took its turn last.
     var lastConnection: UInt64 = 0
     /// Whether waiting attachments are being fetched, which then find room before new ones.
@@ -12,13 +12,15 @@ struct RelayTurns {
     private var failures: [AttachmentID: UInt64] = [:]
 
     /// Time after which an attachment that nothing arrives of makes room, in nanoseconds.
-    static let patience: UInt64 = 20_000_000_000
+    package static let patience: UInt64 = 20_000_000_000
+
+    package init() {}
 
     /// Whether a new request must wait because others do.
     var mustWait: Bool { next != nil && !areRunning }
 
     /// Schedules the turns: at once if there is room.
-    mutating func wait(at now: UInt64, hasRoom: Bool) {
+    package mutating func wait(at now: UInt64, hasRoom: Bool) {
         if hasRoom {
             next = now
         } else if next == nil {
@@ -27,28 +29,28 @@ struct RelayTurns {
     }
 
     /// Schedules the turns at once if attachments wait, because one has made room.
-    mutating func useRoom(at now: UInt64) {
+    package mutating func useRoom(at now: UInt64) {
         if next != nil { next = now }
     }
 
-    func areDue(at now: UInt64) -> Bool { next.map { $0 <= now } ?? false }
+    package func areDue(at now: UInt64) -> Bool { next.map { $0 <= now } ?? false }
 
     /// Schedules the next turns after these have ended.
-    mutating func end(at now: UInt64, isWaiting: Bool) {
+    package mutating func end(at now: UInt64, isWaiting: Bool) {
         next = isWaiting || !failures.isEmpty ? now + Self.patience : nil
     }
 
     // MARK: Failures
 
-    mutating func recordFailure(of id: AttachmentID, at now: UInt64) {
+    package mutating func recordFailure(of id: AttachmentID, at now: UInt64) {
         forgetFailures(at: now)
         failures[id] = now
     }
 
-    func hasFailed(_ id: AttachmentID) -> Bool { failures[id] != nil }
+    package func hasFailed(_ id: AttachmentID) -> Bool { failures[id] != nil }
 
     /// Forgets failures that are old enough for another attempt.
-    mutating func forgetFailures(at now: UInt64) {
+    package mutating func forgetFailures(at now: UInt64) {
         failures = failures.filter { $0.value + Self.patience > now }
     }
 }

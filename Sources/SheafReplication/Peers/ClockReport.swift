@@ -26,11 +26,13 @@ package struct ClockReport: Sendable, Equatable {
     }
 
     /// Kinds of clock faults.
-    struct Faults: OptionSet {
-        let rawValue: Int
-        static let offset = Faults(rawValue: 1)
+    package struct Faults: OptionSet, Sendable {
+        package let rawValue: Int
+        package static let offset = Faults(rawValue: 1)
         package static let quarantined = Faults(rawValue: 2)
         package static let quarantinedRemotely = Faults(rawValue: 4)
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
     }
 
     var faults: Faults {
@@ -109,13 +111,15 @@ package struct ClockWarnings {
 
     private var next: [[UInt8]: Peer] = [:]
 
-    private static let firstWait: UInt64 = 60_000_000_000
-    private static let maximumWait: UInt64 = 86_400_000_000_000
+    package static let firstWait: UInt64 = 60_000_000_000
+    package static let maximumWait: UInt64 = 86_400_000_000_000
     /// Maximum number of peers in the schedule.
-    private static let maximumCount = 1_024
+    package static let maximumCount = 1_024
+
+    package init() {}
 
     /// Whether a warning for a peer is due; if it is, schedules the next one.
-    mutating func isDue(
+    package mutating func isDue(
         _ key: [UInt8], _ faults: ClockReport.Faults, at now: UInt64
     ) -> Bool {
         guard !faults.isEmpty else { return false }

@@ -19,7 +19,7 @@ package struct PeerOpenings {
     /// Maximum number of peers; beyond it all are discarded.
     private let maximumCount: Int
     /// Maximum number of earlier log IDs that are remembered for a key.
-    private static let maximumEarlierLogIDs = 4
+    package static let maximumEarlierLogIDs = 4
     /// Minimum time between two log messages about one key, in nanoseconds.
     private static let logInterval: UInt64 = 60_000_000_000
 

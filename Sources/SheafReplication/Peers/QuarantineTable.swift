@@ -23,7 +23,7 @@ package struct QuarantineTable {
     package struct Documents {
         fileprivate(set) var entries: [DocumentAddress: Entry] = [:]
         /// Number of documents beyond the maximum, and their earliest time.
-        fileprivate(set) var omitted: (count: Int, earliest: HybridTime)?
+        package fileprivate(set) var omitted: (count: Int, earliest: HybridTime)?
         /// Earliest time of a reconciliation for the omitted documents.
         fileprivate var comparableAt: UInt64 = 0
         /// The latest time of all documents quarantined since the quarantine was last empty.
@@ -35,22 +35,24 @@ package struct QuarantineTable {
 
     /// Maximum number of documents of all peers, and of bytes of their addresses.
     package static let maximumCount = 4_096
-    private static let maximumBytes = 1 << 20
+    package static let maximumBytes = 1 << 20
     /// Maximum number of documents, and of bytes of their addresses, in one request.
-    private static let maximumAsked = 512
-    private static let maximumAskedBytes = 128 << 10
-    fileprivate static let firstRetryNanoseconds: UInt64 = 30_000_000_000
-    private static let maximumRetryNanoseconds: UInt64 = 3_600_000_000_000
+    package static let maximumAsked = 512
+    package static let maximumAskedBytes = 128 << 10
+    package static let firstRetryNanoseconds: UInt64 = 30_000_000_000
+    package static let maximumRetryNanoseconds: UInt64 = 3_600_000_000_000
     /// Minimum interval between reconciliations for omitted documents.
-    private static let compareNanoseconds: UInt64 = 60_000_000_000
+    package static let compareNanoseconds: UInt64 = 60_000_000_000
     /// Maximum interval between checks, since the wall clock may be set at any time.
-    private static let checkNanoseconds: UInt64 = 30_000_000_000
+    package static let checkNanoseconds: UInt64 = 30_000_000_000
 
     private var peers: [[UInt8]: Documents] = [:]
     private var count = 0
     private var byteCount = 0
     /// Time of the next check; nil if no documents are quarantined.
-    private(set) var checkAt: UInt64?
+    package private(set) var checkAt: UInt64?
+
+    package init() {}
 
     package subscript(key: [UInt8]) -> Documents? { peers[key] }
 
@@ -96,7 +98,9 @@ package struct QuarantineTable {
     }
 
     /// Counts documents of a peer that a write job omitted beyond its maximum.
-    mutating func omit(_ count: Int, _ earliest: HybridTime, of key: [UInt8], at now: UInt64) {
+    package mutating func omit(
+        _ count: Int, _ earliest: HybridTime, of key: [UInt8], at now: UInt64
+    ) {
         guard count > 0 else { return }
         checkAt = checkAt.map { min($0, now) } ?? now
         var documents = peers[key, default: Documents()]
@@ -106,7 +110,9 @@ package struct QuarantineTable {
     }
 
     /// Removes a document that was written, and schedules retries of it at other peers.
-    mutating func removeWritten(_ address: DocumentAddress, of key: [UInt8], at now: UInt64) {
+    package mutating func removeWritten(
+        _ address: DocumentAddress, of key: [UInt8], at now: UInt64
+    ) {
         remove(address, of: key)
         // Another peer with this state does not send it unasked, so its entry is retried.
         for other in peers.keys where peers[other]?.entries[address] != nil {
@@ -139,12 +145,12 @@ package struct QuarantineTable {
     }
 
     /// Schedules a check for `now`, if any documents are quarantined.
-    mutating func scheduleCheck(at now: UInt64) {
+    package mutating func scheduleCheck(at now: UInt64) {
         if !peers.isEmpty { checkAt = now }
     }
 
     /// Schedules the next check, at the wall time `earliest` or after the maximum interval.
-    mutating func scheduleCheck(after earliest: UInt64?, wall: UInt64, at now: UInt64) {
+    package mutating func scheduleCheck(after earliest: UInt64?, wall: UInt64, at now: UInt64) {
         guard !peers.isEmpty else { return checkAt = nil }
         var wait = Self.checkNanoseconds
         if let earliest, earliest > wall {
@@ -158,7 +164,7 @@ package struct QuarantineTable {
     /// Returns the documents of a peer that may be requested again, in order, up to the maximum.
     ///
     /// `comparesAll` is whether to reconcile instead, for the omitted documents.
-    func retriable(
+    package func retriable(
         of key: [UInt8], _ clock: QuarantineClock
     ) -> (addresses: [DocumentAddress], comparesAll: Bool) {
         guard let documents = peers[key] else { return ([], false) }
@@ -180,7 +186,7 @@ package struct QuarantineTable {
     }
 
     /// Returns the earliest wall time at which a further document becomes acceptable.
-    func earliest(_ clock: QuarantineClock) -> UInt64? {
+    package func earliest(_ clock: QuarantineClock) -> UInt64? {
         var earliest: UInt64?
         for documents in peers.values {
             for time in documents.entries.values.map(\.time)
@@ -203,10 +209,14 @@ extension QuarantineTable.Documents {
 }
 
 /// The wall clock and the monotonic clock at one moment, to decide which documents are acceptable.
-struct QuarantineClock {
+package struct QuarantineClock {
     let wall: UInt64
     let now: UInt64
     static let leniency = HybridClock.defaultLeniencyMilliseconds
+
+    package init(wall: UInt64, now: UInt64) {
+        (self.wall, self.now) = (wall, now)
+    }
 
     /// Whether a document with this time is acceptable.
     func accepts(_ time: HybridTime) -> Bool { acceptableFrom(time) <= wall }

@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafStorage
 import SheafSync
@@ -35,7 +35,7 @@ struct ReadRepair {
 }
 
 /// The documents that need read repair, by the keys of the peers.
-struct ReadRepairTable {
+package struct ReadRepairTable {
     private struct Entry {
         var repairs = ReadRepair()
         /// Value of `changeCount` when a document was added last.
@@ -50,7 +50,7 @@ struct ReadRepairTable {
     /// The commit up to which a resuming peer may lack repairs; nil if none were discarded.
     private(set) var discardedThrough: CommitID?
 
-    static let maximumDocuments = 1 << 16
+    package static let maximumDocuments = 1 << 16
 
     package init(most: Int) {
         self.most = most

@@ -35,15 +35,17 @@ package struct RefusalTable {
     }
 
     /// Limits on the documents of one peer, the documents of all peers, and the bytes of addresses.
-    static let maximumOfPeer = 1_024
-    private static let maximumCount = 8_192
-    private static let maximumBytes = 4 << 20
+    package static let maximumOfPeer = 1_024
+    package static let maximumCount = 8_192
+    package static let maximumBytes = 4 << 20
 
     private var peers: [[UInt8]: Documents] = [:]
     private var count = 0
     private var byteCount = 0
     /// The peers whose refusals have changed, with the newly refused documents.
     private var changed: [[UInt8]: Set<DocumentAddress>] = [:]
+
+    package init() {}
 
     package var isEmpty: Bool { peers.isEmpty }
 
@@ -56,7 +58,7 @@ package struct RefusalTable {
     func has(_ key: [UInt8]) -> Bool { peers[key] != nil }
 
     /// Returns the documents that a peer refuses.
-    func addresses(of key: [UInt8]) -> Set<DocumentAddress> {
+    package func addresses(of key: [UInt8]) -> Set<DocumentAddress> {
         peers[key].map { Set($0.entries.keys) } ?? []
     }
 
@@ -195,7 +197,7 @@ package struct RefusalTable {
     }
 
     /// Returns all refusals of a peer, in address order.
-    func refusals(of key: [UInt8]) -> PeerRefusals {
+    package func refusals(of key: [UInt8]) -> PeerRefusals {
         guard let documents = peers[key] else { return PeerRefusals() }
         return PeerRefusals(
             writes: documents.entries.keys.sorted(by: <).compactMap { write($0, of: key) },

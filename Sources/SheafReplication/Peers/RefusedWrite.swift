@@ -43,7 +43,7 @@ public struct RefusedWrite: Error, Sendable, Hashable {
     public let milliseconds: Int64
 
     /// Maximum number of commits kept for one document.
-    static let maximumCommits = 16
+    package static let maximumCommits = 16
 
     /// Whether the peer lacks, or may lack, the changes of `commit` to the document.
     package func concerns(_ commit: UInt64) -> Bool {

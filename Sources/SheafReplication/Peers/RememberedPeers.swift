@@ -5,7 +5,7 @@ import SheafSync
 import SheafTransport
 
 /// The status and the rights of peers at their last connection, by peer key.
-struct RememberedPeers {
+package struct RememberedPeers {
     /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
     struct Authorization {
         let rights: PeerRights?
@@ -25,7 +25,7 @@ struct RememberedPeers {
     }
 
     /// Maximum number of peers; beyond it disconnected ones are discarded, unless there are fewer.
-    static let maximumCount = 4_096
+    package static let maximumCount = 4_096
 
     private(set) var statuses: [[UInt8]: ReplicationStatus] = [:]
     /// The keys of the peers whose status has changed since the last `drainChanged()`.
@@ -36,12 +36,14 @@ struct RememberedPeers {
     /// Cursors up to this commit are invalid: scopes were widened, or peers discarded.
     private var invalidThrough: CommitID?
 
+    package init() {}
+
     var count: Int { max(statuses.count, authorizations.count) }
 
     /// Whether other peers must be discarded before this one is remembered.
     ///
     /// Connected peers cannot be discarded; all but one of them count in addition to the maximum.
-    func isFull(for key: [UInt8], connected: Int) -> Bool {
+    package func isFull(for key: [UInt8], connected: Int) -> Bool {
         authorizations[key] == nil && count >= Self.maximumCount + max(0, connected - 1)
     }
 
@@ -97,7 +99,9 @@ struct RememberedPeers {
     subscript(key: [UInt8]) -> ReplicationStatus? { statuses[key] }
 
     /// Changes the status of a peer; returns whether it differs afterwards.
-    mutating func change(_ key: [UInt8], _ body: (inout ReplicationStatus) -> Void) -> Bool {
+    package mutating func change(
+        _ key: [UInt8], _ body: (inout ReplicationStatus) -> Void
+    ) -> Bool {
         let old = statuses[key]
         body(&statuses[key, default: ReplicationStatus()])
         let isOther = statuses[key] != old

@@ -43,8 +43,8 @@ package final class UnreachableAddresses: Sendable {
     private let queries: QueryEngine
 
     /// Maximum number of addresses, and of distinct reasons logged for each.
-    private static let maximumCount = 1_024
-    private static let maximumLoggedReasons = 8
+    package static let maximumCount = 1_024
+    package static let maximumLoggedReasons = 8
 
     package init(_ queries: QueryEngine) {
         self.queries = queries

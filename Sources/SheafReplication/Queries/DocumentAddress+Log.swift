@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafSync
 
 extension DocumentAddress {
@@ -10,5 +10,5 @@ extension DocumentAddress {
     }
 
     /// Approximate number of bytes of the address in memory.
-    var memoryLength: Int { collection.utf8.count + id.count + 64 }
+    package var memoryLength: Int { collection.utf8.count + id.count + 64 }
 }

@@ -1,12 +1,12 @@
-import SheafQuery
+package import SheafQuery
 import SheafSync
-import SheafSystem
+package import SheafSystem
 
 /// Evaluation budgets by peer key, which limit the cost of peers' queries.
 ///
 /// The budget of a peer is refilled as time passes. A peer that exceeds it is disconnected, so no
 /// peer can occupy the thread that serves all of them.
-struct EvaluationBudgets {
+package struct EvaluationBudgets {
     /// The evaluation budget of one peer.
     private struct Budget {
         let meter: EvaluationMeter
@@ -29,21 +29,21 @@ struct EvaluationBudgets {
     }
 
     /// Maximum number of budgets; beyond it those that are at least half full are discarded.
-    private static let maximumCount = 1_024
+    package static let maximumCount = 1_024
 
     private let slice: EvaluationSlice
     private let stop: EvaluationStop
     private var budgets: [[UInt8]: Budget] = [:]
 
-    init(_ slice: EvaluationSlice, until stop: EvaluationStop) {
+    package init(_ slice: EvaluationSlice, until stop: EvaluationStop) {
         (self.slice, self.stop) = (slice, stop)
     }
 
     /// Returns the units left in the budget of a peer; nil if no budget is kept for it.
-    func units(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
+    package func units(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
 
     /// Returns the meter of a peer; a peer without a key gets one that is not kept.
-    mutating func meter(
+    package mutating func meter(
         of key: [UInt8]?, isRestricted: Bool, at now: UInt64
     ) -> EvaluationMeter {
         let rate = Rate(isRestricted: isRestricted)
@@ -58,14 +58,16 @@ struct EvaluationBudgets {
     }
 
     /// Refills the budget of a peer for the time since the last refill.
-    mutating func fill(_ key: [UInt8]?, isRestricted: Bool, at now: UInt64) {
+    package mutating func fill(_ key: [UInt8]?, isRestricted: Bool, at now: UInt64) {
         guard let key, let budget = budgets[key] else { return }
         let rate = Rate(isRestricted: isRestricted)
-        let milliseconds = Int(min(now - min(now, budget.filledAt), 1 << 40) / 1_000_000)
+        let elapsed = now - min(now, budget.filledAt)
+        let milliseconds = Int(min(elapsed, 1 << 40) / 1_000_000)
         guard milliseconds > 0 else { return }
         let (units, isTooMuch) = (rate.perSecond / 1_000).multipliedReportingOverflow(
             by: milliseconds)
         budget.meter.add(isTooMuch ? rate.maximum : units, maximum: rate.maximum)
-        budgets[key]?.filledAt = now
+        // The rest of a millisecond counts in the next refill.
+        budgets[key]?.filledAt = now - elapsed % 1_000_000
     }
 }

@@ -23,7 +23,7 @@ package struct RateLimiters {
     private var sender: [[UInt8]: RateLimiter] = [:]
 
     /// Maximum number of rate limiters; beyond it idle ones are discarded.
-    private static let maximumCount = 1_024
+    package static let maximumCount = 1_024
 
     package init() {}
 

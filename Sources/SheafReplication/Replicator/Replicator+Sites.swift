@@ -9,7 +9,7 @@ import SheafTransport
 /// Stores that were restored to an older state, and copies of stores in use at the same time.
 extension Replicator {
     /// Minimum time before another peer with the same key replaces a connection, in nanoseconds.
-    static let turn: UInt64 = 5_000_000_000
+    package static let turn: UInt64 = 5_000_000_000
     private static let contested = "another peer with the same key is connected"
 
     // MARK: Lost writes

@@ -1,30 +1,32 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafStorage
 import SheafSync
 
 /// The state of a peer with limited rights, kept across its connections, which share it.
-final class LimitedPeer {
+package final class LimitedPeer {
     /// Number of the last batch sent to the peer.
     ///
     /// Commit numbers would also count commits that the peer may not read.
     var stepCount: UInt64 = 0
     /// Documents sent by the peer in an older state and not yet acknowledged in the newer one.
-    private(set) var repairs: Set<DocumentAddress> = []
+    package private(set) var repairs: Set<DocumentAddress> = []
     /// Documents received from the peer and written.
     var received = ReceivedDocuments()
     /// Documents that the peer sent in an older state before its subscription was accepted.
     ///
     /// The read rule is evaluated on them later.
-    private(set) var unjudged: Set<DocumentAddress> = []
+    package private(set) var unjudged: Set<DocumentAddress> = []
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 
     /// Maximum number of read repairs of one peer; beyond it the peer reconciles.
-    static let maximumRepairs = 4_096
+    package static let maximumRepairs = 4_096
+
+    package init() {}
 
     /// Adds a read repair; beyond the maximum, removes all of them and returns false.
-    func repair(_ address: DocumentAddress) -> Bool {
+    package func repair(_ address: DocumentAddress) -> Bool {
         repairs.insert(address)
         guard repairs.count > Self.maximumRepairs else { return true }
         repairs = []
@@ -34,7 +36,7 @@ final class LimitedPeer {
     /// Adds a document that the peer sent in an older state.
     ///
     /// Beyond the maximum, removes all such documents: the peer reconciles when it subscribes.
-    func judgeLater(_ address: DocumentAddress) {
+    package func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
         if unjudged.count > Self.maximumRepairs { unjudged = [] }
     }

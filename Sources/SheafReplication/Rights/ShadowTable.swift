@@ -7,7 +7,7 @@ package import SheafStorage
 /// reopening or beyond the maximum, reconciliation shows the peer that its writes were not
 /// accepted.
 package struct ShadowTable: Sendable {
-    private(set) var documents: [DocumentAddress: [UInt8]] = [:]
+    package private(set) var documents: [DocumentAddress: [UInt8]] = [:]
     /// Results of the read rule, with the log positions for which they hold.
     private var hidden: [DocumentAddress: (position: LogPosition, isHidden: Bool)] = [:]
     private var order: [DocumentAddress] = []
@@ -17,8 +17,10 @@ package struct ShadowTable: Sendable {
     package static let maximumCount = 256
     package static let maximumBytes = 1 << 20
 
+    package init() {}
+
     /// Sets or removes the state of a document; removes the oldest states beyond the maximum.
-    mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
+    package mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
         remove(address)
         // An oversized state would remove all others and then itself.
         guard let bytes, address.memoryLength + bytes.count <= Self.maximumBytes else { return }

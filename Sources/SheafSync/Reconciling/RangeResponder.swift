@@ -16,7 +16,7 @@ package struct RangeResponder: Sendable {
     private static let answerLength = SyncLimits.frameLength / 2
     private static let openRanges = SyncLimits.answeredRanges / 4
     /// Maximum number of documents in the sketches of a reconciliation, each of which is visited.
-    static let sketchedCount = 1 << 20
+    package static let sketchedCount = 1 << 20
 
     private let list: VersionList
     /// The ranges that may be requested; nil before the first request.

@@ -96,4 +96,27 @@ struct LearnedPeersTests {
         // At most every 30 s at the end.
         #expect(victim <= 130, "seed \(seed)")
     }
+
+    @Test func `64 attempts are permitted at once, and then one every two seconds`() {
+        var peers = LearnedPeers()
+        var host: UInt16 = 0
+        /// Returns the number of permitted attempts to different hosts.
+        func attempts(at now: UInt64) -> Int {
+            var count = 0
+            while count < 200 {
+                host += 1
+                let bytes: [UInt8] = [10, 0, UInt8(host >> 8), UInt8(host & 255)]
+                guard peers.begin(bytes, at: now, drawing: 0) else { return count }
+                count += 1
+            }
+            return count
+        }
+        let times = [0, 1, 2 * Self.second - 1, 2 * Self.second, 4 * Self.second - 1]
+        #expect(times.map { attempts(at: $0) } == [64, 0, 0, 1, 0])
+        // After two minutes and more, as many as at the beginning.
+        let start = 2 * Self.second
+        #expect(attempts(at: start + 126 * Self.second) == 63)
+        #expect(attempts(at: start + 126 * Self.second + 128 * Self.second) == 64)
+        #expect(attempts(at: start + 600 * Self.second) == 64)
+    }
 }

@@ -10,15 +10,17 @@ struct AttachmentQuotaTests {
     private let rights = PeerRights(
         read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
 
-    private var smallQuota: ReplicatorLimits {
+    private var smallQuota: ReplicatorLimits { limits(300_000) }
+
+    private func limits(_ quota: Int) -> ReplicatorLimits {
         var limits = ReplicatorLimits()
-        limits.receivedAttachments = 300_000
+        limits.receivedAttachments = quota
         return limits
     }
 
-    /// Creates a server with a quota of 300,000 bytes, a peer with three files, and a reader.
-    private func scene() throws -> FileScene {
-        let scene = try FileScene(3, smallQuota)
+    /// Creates a server with a quota, a peer with three files, and a reader.
+    private func scene(quota: Int = 300_000) throws -> FileScene {
+        let scene = try FileScene(3, limits(quota))
         try scene.subscribe(0, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: rights)
         try scene.connect(0, 2, rightsOfRight: rights)
@@ -141,5 +143,40 @@ struct AttachmentQuotaTests {
             try scene.disconnect(second)
         }
         #expect(try kept(scene) == 0)
+    }
+
+    /// Each file counts its 200,000 bytes plus an overhead of 16,384.
+    @Test(arguments: [(216_384, 1), (216_383, 0), (432_768, 2), (432_767, 1)])
+    func `files of exactly the quota are stored, and not with a byte less`(
+        _ quota: Int, _ count: Int
+    ) throws {
+        let scene = try scene(quota: quota)
+        for file in files.prefix(2) {
+            try scene.fetch(file.id, by: 2)
+            try settle(scene)
+        }
+        #expect(scene.nodes[2].complete == files.prefix(count).map(\.id))
+        #expect((reason(scene) == nil) == (count == 2))
+        if count < 2 { #expect(reason(scene)?.contains("\(quota) bytes") == true) }
+    }
+
+    @Test func `an attachment counts its bytes and 16,384 more, once`() {
+        #expect(ReplicatorLimits().receivedAttachments == 1_073_741_824)
+        let ids = files.map(\.id)
+        var received = ReceivedAttachments()
+        #expect(received.length(adding: 10, of: ids[0]) == 16_394)
+        received.add(10, of: ids[0])
+        #expect(received.length == 16_394)
+        received.add(5, of: ids[0])
+        #expect(received.length == 16_399)
+        // Its chunks do not count in addition to its complete length.
+        received.begin(ids[1], length: 100)
+        received.add(50, of: ids[1])
+        #expect(received.length == 16_399 + 16_484)
+        #expect(received.length(adding: 50, of: ids[1]) == received.length)
+        received.retain([ids[1]])
+        #expect(received.length == 16_484)
+        received.remove(ids[1])
+        #expect(received.length == 0)
     }
 }

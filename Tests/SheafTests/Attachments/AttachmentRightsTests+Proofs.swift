@@ -4,6 +4,7 @@ import SheafDocument
 import SheafEngine
 import SheafStatements
 import SheafStorage
+import SheafSync
 import Testing
 
 /// Proofs of possession, which make tokens of peers with limited rights valid.
@@ -207,6 +208,18 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[1].complete == [secret.id])
     }
 
+    @Test(arguments: [1_023, 1_024, 1_025])
+    func `up to 1,024 unproven tokens of a document are recorded one by one`(
+        count: Int
+    ) throws {
+        let scene = try scene()
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try insert(tokens: count, into: scene)
+        try settle(scene)
+        let recorded = scene.nodes[0].store.queries.documents.snapshot().unprovenTokenCount
+        #expect(recorded == (count <= 1_024 ? count : 1))
+    }
+
     @Test func `the entry of an unproven token is removed with the token`() throws {
         for end in [
             "UPDATE COLLECTION cars (photo ATTACHMENT) UNSET photo WHERE _id = 'mine'",
@@ -224,5 +237,57 @@ extension AttachmentRightsTests {
             try scene.execute(0, DQL(verbatim: end))
             #expect(queries.documents.snapshot().unprovenTokenCount == 0)
         }
+    }
+
+    @Test(arguments: [(64, 64), (65, 64)])
+    func `the proofs of 64 attachments are requested at a time`(_ count: Int, _ requested: Int)
+        throws
+    {
+        let scene = try scene()
+        let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.run()
+        let ids = try (0..<count).map { number in
+            try #require(AttachmentID(bytes: [UInt8](repeating: UInt8(number), count: 32)))
+        }
+        for id in ids { try scene.nodes[1].insert("\(id)", naming: id, length: 9) }
+        try scene.recordPublished(1)
+        try settle(scene)
+        for id in ids { try scene.fetch(id, by: 0) }
+        try settle(scene)
+        var reader = FrameReader(limit: SyncLimits.frameLength)
+        var sought = 0
+        for bytes in scene.sent[wire]?[0] ?? [] {
+            bytes.withUnsafeBytes { reader.append($0) }
+            while let frame = try reader.next() { sought += frame.type == .seek ? 1 : 0 }
+        }
+        #expect(sought == requested)
+    }
+
+    @Test(arguments: [(1_024, true), (1_025, false)])
+    func `a change with 1,024 unproven tokens can be proven, and one with more cannot`(
+        _ count: Int, _ isProven: Bool
+    ) throws {
+        let scene = try scene(3, hasSecret: false)
+        _ = try scene.nodes[1].attachments.add(secret.bytes)
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        var tokens: Object = ["t0": try secret.token.value]
+        for number in 1..<count {
+            let start = [UInt8(number % 256), UInt8(number / 256)]
+            let id = try #require(AttachmentID(bytes: start + [UInt8](repeating: 7, count: 30)))
+            tokens["t\(number)"] = ["id": .string(id.description), "len": .integer(1)]
+        }
+        let fields = tokens.map { "\($0.name) ATTACHMENT" }.joined(separator: ", ")
+        try scene.execute(
+            1,
+            DQL(
+                verbatim: "INSERT INTO COLLECTION cars (box MAP (\(fields))) "
+                    + "DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'box': :tokens})"),
+            QueryArguments(["tokens": .object(tokens)]))
+        try settle(scene)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        #expect(scene.nodes[2].complete == (isProven ? [secret.id] : []))
     }
 }

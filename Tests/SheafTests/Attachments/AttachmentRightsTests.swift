@@ -162,8 +162,17 @@ import Testing
         let scene = try scene()
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try insert(tokens: SyncLimits.unprovenTokens + 1, into: scene)
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        #expect(scene.nodes[1].complete.isEmpty)
+    }
+
+    /// Inserts a document of ann with tokens of the secret file and of unknown files.
+    func insert(tokens count: Int, into scene: FileScene) throws {
         var tokens: Object = [:]
-        for number in 0...SyncLimits.unprovenTokens {
+        for number in 0..<count {
             let file = number == 0 ? secret : nil
             let id =
                 file?.id
@@ -178,10 +187,6 @@ import Testing
                     "INSERT INTO COLLECTION cars (box MAP (\(fields))) DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'box': :tokens})"
             ),
             QueryArguments(["tokens": .object(tokens)]))
-        try scene.fetch(secret.id, by: 1)
-        try settle(scene)
-        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
-        #expect(scene.nodes[1].complete.isEmpty)
     }
 
     // MARK: Hidden state

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafDocument
 import SheafStatements
 import SheafTestSupport
@@ -74,6 +75,24 @@ import Testing
         func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Failure() }
 
         func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Failure() }
+    }
+
+    @Test func `the metadata of a token has at most 16,384 bytes, names included`() throws {
+        func token(_ count: Int) throws -> AttachmentToken {
+            let text = String(repeating: "\u{E9}", count: count / 2 - 1)
+            let metadata: Value = ["ab": .string(text), "": .string(count % 2 == 1 ? "x" : "")]
+            return try AttachmentToken(["id": .string(id), "len": 1, "metadata": metadata])
+        }
+        #expect(AttachmentToken.length(of: try token(16_384).metadata) == 16_384)
+        #expect(AttachmentToken.length(of: try token(16_383).metadata) == 16_383)
+        let error = #expect(throws: StoreError.self) { try token(16_385) }
+        #expect(error?.message.contains("16384 bytes") == true)
+    }
+
+    @Test(arguments: [0 as Int64, 68_719_476_736])
+    func `the length of a token is from 0 to 64 GiB`(length: Int64) throws {
+        let token = try AttachmentToken(["id": .string(id), "len": .integer(length)])
+        #expect(token.length == Int(length))
     }
 
     @Test func `a decoding error for an invalid token has a shortened reason`() async throws {

@@ -220,4 +220,85 @@ struct AttachmentTransferTests {
         let messages = sent(by: &transfer)
         #expect(messages == [2: [.fetch(part)]])
     }
+
+    @Test func `a peer that sends nothing for twenty seconds is replaced by another one`() throws {
+        let second: UInt64 = 1_000_000_000
+        var transfer = try transfer(connections: 2)
+        transfer.now = second
+        transfer.fetch(id)
+        transfer.tick()
+        for number: UInt64 in 1...2 {
+            transfer.offered(Offer(id: id.bytes, length: 100), on: number)
+        }
+        transfer.requestParts()
+        _ = sent(by: &transfer)
+        #expect(transfer.deadline == 21 * second)
+        transfer.now = 21 * second - 1
+        transfer.tick()
+        transfer.requestParts()
+        let early = sent(by: &transfer)
+        #expect(early.isEmpty)
+        transfer.now = 21 * second
+        transfer.tick()
+        transfer.requestParts()
+        let hashes = AttachmentTransfer.Message.fetch(AttachmentPart(id: id.bytes, .hashes, 0))
+        let requested = sent(by: &transfer)
+        #expect(requested == [2: [hashes]])
+    }
+
+    @Test func `an attachment that is fetched is marked as in use once a minute`() throws {
+        let minute: UInt64 = 60_000_000_000
+        var transfer = try transfer(connections: 1)
+        transfer.now = 1_000_000_000
+        transfer.fetch(id)
+        transfer.tick()
+        #expect(transfer.deadline == minute)
+        transfer.now = minute - 1
+        transfer.tick()
+        #expect(transfer.deadline == minute)
+        transfer.now = minute
+        transfer.tick()
+        #expect(transfer.deadline == 2 * minute)
+    }
+
+    @Test func `the read access of a peer is checked at most once per second`() throws {
+        let second: UInt64 = 1_000_000_000
+        var transfer = try transfer(connections: 1)
+        let scopes = try SyncScopes(["cars": "LocalPeerOnly"])
+        transfer.open(2, exchange(2, scopes))
+        transfer.now = 10 * second
+        transfer.sought(Seek(id: ids(0..<1)[0], hops: 3), on: 2)
+        #expect(transfer.deadline == 10 * second)
+        transfer.tick()
+        transfer.sought(Seek(id: ids(1..<2)[0], hops: 3), on: 2)
+        #expect(transfer.deadline == 11 * second)
+        transfer.now = 11 * second - 1
+        transfer.tick()
+        #expect(transfer.deadline == 11 * second)
+        transfer.now = 11 * second
+        transfer.tick()
+        #expect(transfer.deadline != 11 * second)
+    }
+
+    @Test func `1,024 attachments are sought at a time, and the next one when one has ended`()
+        throws
+    {
+        var transfer = try transfer(connections: 1)
+        let ids = try (0..<1_025).map { number in
+            let start = [UInt8(number % 256), UInt8(number / 256)]
+            return try #require(AttachmentID(bytes: start + [UInt8](repeating: 7, count: 30)))
+        }
+        for id in ids { transfer.fetch(id) }
+        let first = sent(by: &transfer)
+        #expect(first[1]?.count == 1_024)
+        transfer.cancelFetch(ids[0])
+        let later = sent(by: &transfer)
+        #expect(
+            later == [
+                1: [
+                    .seek(Seek(id: ids[0].bytes, hops: 0)),
+                    .seek(Seek(id: ids[1_024].bytes, hops: SyncLimits.hops)),
+                ]
+            ])
+    }
 }

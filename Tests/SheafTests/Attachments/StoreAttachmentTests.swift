@@ -87,6 +87,9 @@ import Testing
                 data: [1], metadata: ["a": String(repeating: "x", count: 16_384)])
         }
         #expect(long == .limit)
+        let longest = try await store.newAttachment(
+            data: [1], metadata: ["a": String(repeating: "x", count: 16_383)])
+        #expect(longest.metadata["a"]?.utf8.count == 16_383)
         let file = try await store.newAttachment(data: [1, 2, 3])
         for range in [-1..<2, 0..<4, 3..<5] {
             let outside = await reason { _ = try await file.data(in: range) }
@@ -109,6 +112,23 @@ import Testing
         let collecting = await reason { try await reader.collectAttachments() }
         #expect(collecting == .readOnly)
         try await reader.close()
+    }
+
+    @Test func `one call reads up to 256 MiB of an attachment`() async throws {
+        #expect(StoredAttachment.maximumDataLength == 268_435_456)
+        let store = try await Store.inMemory()
+        let id = try await store.newAttachment(data: [1, 2, 3]).id
+        // No file is as long as this token, so a range that is accepted is not found.
+        let other = try #require(AttachmentID(String(id.description.reversed())))
+        let token = AttachmentToken(id: other, length: 1 << 30, metadata: [:])
+        let file = StoredAttachment(token, in: store.attachments)
+        for (start, length) in [(0, 1 << 28), (7, 1 << 28), (0, 1 << 28 + 1)] {
+            let error = await #expect(throws: StoreError.self) {
+                try await file.data(in: start..<start + length)
+            }
+            #expect((error?.reason == .limit) == (length > 1 << 28), "\(start), \(length)")
+        }
+        try await store.close()
     }
 
     @Test func `an in-memory store refuses attachments beyond its limit`() async throws {

@@ -51,4 +51,28 @@ struct AnnouncedTests {
         for _ in 0..<3 { try scene.advance(milliseconds: 500) }
         for number in 0..<4 { #expect(try scene.rows(number, all) == merged, "peer \(number)") }
     }
+
+    @Test(arguments: [(256, 1), (257, 0)])
+    func `a commit of 256 documents is announced, and a longer one is sent`(
+        _ count: Int, _ announcements: Int
+    ) throws {
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.connect(0, 2)
+        try scene.connect(2, 1)
+        let direct = try scene.connect(0, 1)
+        try scene.run()
+        // Peer 1 gets the first document from peer 2 first.
+        scene.hold(direct, to: 1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
+        try scene.run()
+        try scene.letGo(direct, to: 1)
+        #expect(scene.nodes[1].sent.contains(.announceOnly))
+        let before = scene.nodes[0].sent.count { $0 == .announce }
+        let cars = (0..<count).map { "({'_id': \($0)})" }.joined(separator: ", ")
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
+        try scene.run()
+        #expect(scene.nodes[0].sent.count { $0 == .announce } - before == announcements)
+        #expect(try scene.rows(1, "SELECT _id FROM cars").count == count + 1)
+    }
 }

@@ -67,7 +67,10 @@ struct CloseReasonTests {
         #expect(status.lastCloseReason == "the connection was reset")
     }
 
-    @Test func `a long connection resets the number of short connections`() throws {
+    @Test(arguments: [(59_999_999_999, 4), (60_000_000_000, 1)] as [(UInt64, UInt64)])
+    func `a connection of one minute resets the number of short connections`(
+        _ duration: UInt64, _ count: UInt64
+    ) throws {
         let replicator = try FileScene(1).nodes[0].replicator
         let key = [UInt8](repeating: 7, count: 32)
         for wire in 1...3 as ClosedRange<UInt64> {
@@ -76,10 +79,9 @@ struct CloseReasonTests {
         }
         #expect(replicator.allStatuses[key]?.shortConnections == 3)
         replicator.connect(4, expecting: key, at: 1)
-        // A connection of one minute is not short.
-        replicator.tick(at: 1 + 60_000_000_000)
+        replicator.tick(at: 1 + duration)
         replicator.disconnect(4, .lost("reset"))
-        #expect(replicator.allStatuses[key]?.shortConnections == 1)
+        #expect(replicator.allStatuses[key]?.shortConnections == count)
     }
 
     @Test func `the close reason is in system:data_sync_info`() async throws {

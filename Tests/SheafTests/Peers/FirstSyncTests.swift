@@ -221,4 +221,23 @@ import Testing
         #expect(received.allSatisfy { $0.remaining == nil })
         #expect(try #require(received.last).documents > 180)
     }
+
+    /// Changes of another collection count, too, and are not sent.
+    @Test(arguments: [(1_023, true), (1_024, false)])
+    func `1,024 changes in the meantime are sent early, and more follow the sync`(
+        _ others: Int, _ isEarly: Bool
+    ) throws {
+        let scene = try scene()
+        try scene.connect(0, 1)
+        try runPartly(scene)
+        let boats = (0..<others).map { "({'_id': \($0)})" }.joined(separator: ", ")
+        try scene.nodes[0].store.execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS \(boats)"))
+        try scene.nodes[0].store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'new', 'n': 1})")
+        try scene.published(0)
+        let new: DQL = "SELECT _id FROM cars WHERE n > 0"
+        for _ in 0..<10_000 where try scene.rows(1, new).isEmpty { try scene.run(steps: 1) }
+        #expect(try scene.rows(1, new).count == 1)
+        let found = try count(scene)
+        #expect((found < Self.count - 50) == isEarly, "\(found) documents")
+    }
 }

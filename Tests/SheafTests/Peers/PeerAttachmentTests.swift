@@ -24,6 +24,10 @@ import Testing
         return nil
     }
 
+    @Test func `a fetch buffers 64 events`() {
+        #expect(AttachmentFetch.maximumWaiting == 64)
+    }
+
     @Test func `a file is fetched through a relay by its token`() async throws {
         let scene = try await PeerScene(3)
         let sample = SampleFile(seed: 5, length: 1_000_000)

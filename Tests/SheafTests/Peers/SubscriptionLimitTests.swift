@@ -98,4 +98,36 @@ struct SubscriptionLimitTests {
         #expect(try left.sync.surveys().map { $0.queries?.count } == [11])
         try await scene.close()
     }
+
+    /// Measures each length in the error of a longer subscription.
+    @Test func `subscriptions of exactly the maximum lengths are accepted`() async throws {
+        let scene = try await PeerScene(1)
+        let sync = scene.peers[0].sync
+        /// Returns the first number of the error; nil if the subscription is accepted.
+        func refused(_ query: DQL, _ arguments: QueryArguments = [:]) -> Int? {
+            do {
+                try sync.registerSubscription(query, arguments)
+                return nil
+            } catch {
+                return "\(error)".split(separator: " ").compactMap { Int($0) }.first
+            }
+        }
+        let excess = try #require(refused(query(1, length: 65_536))) - 65_536
+        #expect(refused(query(1, length: 65_537 - excess)) == 65_537)
+        #expect(refused(query(1, length: 65_536 - excess)) == nil)
+        func wide(_ length: Int) -> Int? {
+            refused("SELECT * FROM cars WHERE n = :n", ["n": String(repeating: "x", count: length)])
+        }
+        let overhead = try #require(wide(262_144)) - 262_144
+        #expect(wide(262_145 - overhead) == 262_145)
+        #expect(wide(262_144 - overhead) == nil)
+        for subscription in sync.subscriptions { subscription.cancel() }
+        // 68 queries of 60 KiB leave room for a shorter one.
+        for number in 10..<78 { #expect(refused(query(number, length: 60 << 10)) == nil) }
+        let total = try #require(refused(query(78, length: 60 << 10)))
+        let rest = (60 << 10) - (total - 4_194_304)
+        #expect(refused(query(78, length: rest + 1)) == 4_194_305)
+        #expect(refused(query(78, length: rest)) == nil)
+        try await scene.close()
+    }
 }

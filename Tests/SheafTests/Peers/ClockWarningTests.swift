@@ -1,0 +1,46 @@
+import SheafReplication
+import Testing
+
+/// The times at which warnings about the clock of a peer are repeated.
+struct ClockWarningTests {
+    private static let second: UInt64 = 1_000_000_000
+    private let key: [UInt8] = [1]
+
+    @Test func `a warning is repeated after a minute, and then at doubled intervals up to a day`() {
+        var warnings = ClockWarnings()
+        var now: UInt64 = 5
+        let isFirst = warnings.isDue(key, .offset, at: now)
+        #expect(isFirst)
+        for minutes: UInt64 in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440] {
+            now += 60 * minutes * Self.second
+            let isEarly = warnings.isDue(key, .offset, at: now - 1)
+            #expect(!isEarly, "before \(minutes) min")
+            let isDue = warnings.isDue(key, .offset, at: now)
+            #expect(isDue, "after \(minutes) min")
+        }
+    }
+
+    @Test func `a new kind of fault causes a warning at once, and no fault causes none`() {
+        var warnings = ClockWarnings()
+        var due: [Bool] = []
+        due.append(warnings.isDue(key, [], at: 0))
+        due.append(warnings.isDue(key, .offset, at: 0))
+        due.append(warnings.isDue(key, [.offset, .quarantined], at: 1))
+        // Both kinds are known now, and the interval begins anew.
+        due.append(warnings.isDue(key, .quarantined, at: 60 * Self.second))
+        due.append(warnings.isDue(key, .quarantined, at: 60 * Self.second + 1))
+        due.append(warnings.isDue(key, .quarantinedRemotely, at: 60 * Self.second + 2))
+        #expect(due == [false, true, true, false, true, true])
+    }
+
+    @Test func `the warnings of 1,024 peers are scheduled, and of more all begin anew`() {
+        var warnings = ClockWarnings()
+        let keys: [[UInt8]] = (0...1_024).map { [UInt8($0 % 256), UInt8($0 / 256)] }
+        for key in keys.prefix(1_024) { _ = warnings.isDue(key, .offset, at: 0) }
+        let isRepeated = warnings.isDue(keys[0], .offset, at: 1)
+        #expect(!isRepeated)
+        _ = warnings.isDue(keys[1_024], .offset, at: 1)
+        let isNew = warnings.isDue(keys[0], .offset, at: 1)
+        #expect(isNew)
+    }
+}
