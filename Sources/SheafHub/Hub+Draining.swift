@@ -6,7 +6,9 @@ import SheafSystem
 /// Leaving the other hubs without a loss and without a burst of reconnecting clients.
 extension Hub {
     /// Time for the last mark, and for commits that are not hub-durable.
-    private static let lastNanoseconds: UInt64 = 5_000_000_000
+    package static let lastNanoseconds: UInt64 = 5_000_000_000
+    /// Time in which the thread of the peer must answer a draining hub.
+    package static let answerSeconds = 5
     /// Time between the ends of two connections, if there are few.
     private static let stepNanoseconds: UInt64 = 20_000_000
 
@@ -84,7 +86,7 @@ extension Hub {
     private func answer<Answer: Sendable>(
         _ body: @escaping @Sendable (Replicator) -> Answer
     ) -> Answer? {
-        peer.answer(until: deadline(seconds: 5), body)
+        peer.answer(until: deadline(seconds: Self.answerSeconds), body)
     }
 
     private func deadline(seconds: Int) -> UInt64 {

@@ -21,7 +21,7 @@ package final class HubEventThread: Sendable {
     /// Maximum number of events that wait; beyond it, broadcasts are lost.
     ///
     /// The other events are limited by the messages and bytes that a hub has outstanding.
-    private static let waitingEvents = 1 << 16
+    package static let waitingEvents = 1 << 16
     /// Maximum number of entries in one call.
     private static let entriesPerCall = 1_024
 

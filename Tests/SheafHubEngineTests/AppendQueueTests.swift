@@ -35,6 +35,50 @@ import Testing
         #expect(sequences(queue.next()) == [])
     }
 
+    private func queue(_ lengths: [Int]) -> AppendQueue {
+        var queue = AppendQueue()
+        for (index, length) in lengths.enumerated() {
+            queue.append(
+                AppendQueue.Item(
+                    log: Self.log, id: TestedEngine.id(index + 1, shard: 0),
+                    bytes: [UInt8](repeating: 0, count: length)))
+        }
+        return queue
+    }
+
+    @Test func `a batch has at most 64 messages`() {
+        var queue = queue(Array(repeating: 1, count: 65))
+        #expect(sequences(queue.next()) == Array(1...64))
+        queue.complete(again: [])
+        #expect(sequences(queue.next()) == [65])
+    }
+
+    @Test(arguments: [
+        ([2_097_152, 2_097_152, 1], 2), ([2_097_152, 2_097_153], 1), ([4_194_305, 1], 1),
+    ])
+    func `a batch has at most 4 MiB, or one message`(_ lengths: [Int], _ count: Int) {
+        var queue = queue(lengths)
+        #expect(sequences(queue.next()).count == count)
+    }
+
+    @Test func `at most four batches are in flight`() {
+        var queue = AppendQueue()
+        for shard in 0..<5 as Range<UInt16> { queue.append(item(1, shard: shard)) }
+        for _ in 0..<4 { #expect(sequences(queue.next()) == [1]) }
+        #expect(sequences(queue.next()) == [])
+        queue.complete(again: [])
+        #expect(sequences(queue.next()) == [1])
+    }
+
+    @Test func `the limits of hub logs in PostgreSQL have their values`() {
+        #expect(PostgreSQLLimits.waitingBroadcasts == 1_024)
+        #expect(PostgreSQLLimits.responseSeconds == 30)
+        #expect(PostgreSQLLimits.statementSeconds == 20)
+        #expect(PostgreSQLLimits.querySeconds == 1)
+        #expect(PostgreSQLLimits.broadcastSeconds == 30)
+        #expect(PostgreSQLLimits.retryMilliseconds == 50...2_000)
+    }
+
     @Test func `a message with an answer is appended again, and ids of other shards are others`() {
         var queue = AppendQueue()
         queue.append(item(1))

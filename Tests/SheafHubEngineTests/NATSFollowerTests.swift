@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafHubEngine
 import SheafHubLog
 import SheafHubNATS
@@ -103,6 +104,66 @@ import Testing
             follower.failed(8, at: now)
         }
         #expect(attempts.count == 8)
+    }
+
+    // MARK: Times
+
+    @Test mutating func `a consumer may be silent for 3.5 s`() {
+        #expect(follower.action(at: 3_500_000_000) == .nothing)
+        #expect(follower.action(at: 3_500_000_001) == .subscribe)
+    }
+
+    @Test mutating func `the end of a stream is compared after 4 s, and at last each minute`() {
+        var due: UInt64 = 0
+        for seconds in [4, 8, 16, 32, 60, 60] as [UInt64] {
+            due += seconds * Self.second
+            follower.receivedHeartbeat(lastSequence: nil, stalled: nil, at: due - 1)
+            #expect(follower.action(at: due - 1) == .nothing)
+            #expect(follower.action(at: due) == .check)
+        }
+    }
+
+    @Test mutating func `a consumer has 1.5 s to deliver what its stream has`() {
+        follower.receivedHeartbeat(lastSequence: nil, stalled: nil, at: Self.second)
+        follower.checked(last: 5, at: Self.second)
+        #expect(follower.action(at: 2_500_000_000) == .nothing)
+        #expect(follower.action(at: 2_500_000_001) == .subscribe)
+    }
+
+    @Test mutating func `a consumer is created again after 0.5 s, and at last each 8 s`() {
+        var now: UInt64 = 0
+        follower.failed(7, at: now)
+        for tenths in [5, 10, 20, 40, 80, 80] as [UInt64] {
+            now += tenths * Self.second / 10
+            #expect(follower.action(at: now - 1) == .nothing)
+            #expect(follower.action(at: now) == .subscribe)
+            follower.subscribed(8, at: now)
+            follower.failed(8, at: now)
+        }
+    }
+
+    @Test func `requests have a time limit of 5 s`() {
+        let configuration = NATSConfiguration(servers: [], database: .init(low: 1, high: 1))
+        #expect(configuration.requestMilliseconds == 5_000)
+        #expect(NATSFollower.heartbeatNanoseconds == 1_000_000_000)
+    }
+
+    // MARK: Codecs
+
+    @Test(arguments: [(124_000, true), (124_001, false)])
+    func `the end of an object has as many chunks as fit in a message`(
+        _ count: Int, _ isDecoded: Bool
+    ) {
+        var writer = ByteWriter()
+        writer.write(UInt32(0x314F_4853))
+        writer.write(UInt64(count) * 262_144)
+        for number in 0..<2 as Range<UInt64> { writer.write(number) }
+        writer.write(UInt32(count))
+        for _ in 0..<count { writer.write(UInt64(7)) }
+        let body = writer.bytes
+        writer.write(body.span.withUnsafeBytes { XXH3.hash64($0) })
+        #expect(writer.bytes.count <= 1_000_000)
+        #expect(((try? decode(writer.bytes)) != nil) == isDecoded)
     }
 
     private func decode(_ bytes: [UInt8]) throws -> NATSObjectEnd {

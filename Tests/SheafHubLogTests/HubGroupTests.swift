@@ -88,6 +88,23 @@ struct HubGroupTests {
         #expect(throws: Malformed.self) { try reader.read(bytes, isLast: true) }
     }
 
+    @Test func `a group may expand to the limit, and by no byte more`() throws {
+        let document = ShippedDocument(
+            collection: "cars", id: [0x40, 1], .state, Array(repeating: 0, count: 1_000))
+        let bytes = payload(of: [document])
+        var reader = HubGroupReader(commit: 8, shard: 0, in: .single, groupLength: 1)
+        let error = #expect(throws: Malformed.self) { try reader.read(bytes, isLast: true) }
+        guard case .tooLong(_, let length, 1)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        for limit in [Int(length) - 1, Int(length)] {
+            var reader = HubGroupReader(commit: 8, shard: 0, in: .single, groupLength: limit)
+            let found = try? reader.read(bytes, isLast: true)
+            #expect(found == (limit == Int(length) ? [document] : nil))
+        }
+    }
+
     @Test func `a reader keeps at most one incomplete segment`() throws {
         var reader = HubGroupReader(commit: 8, shard: 0, in: .single)
         var header = ByteWriter()

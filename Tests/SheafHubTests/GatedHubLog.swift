@@ -14,6 +14,8 @@ final class LogGate: Sendable {
         /// Whether the engine does not respond, and how often it has not.
         var isUnreachable = false
         var refusedStarts = 0
+        /// Called while the engine does not respond.
+        var onRefusedStart: @Sendable () -> Void = {}
         /// Whether entries wait until the gate is opened.
         var holdsEntries = false
         /// Whether broadcasts are lost.
@@ -46,11 +48,14 @@ final class LogGate: Sendable {
 
     /// Throws if the engine does not respond.
     func start() throws(HubLogError) {
-        let isUnreachable = state.withLock { state in
-            if state.isUnreachable { state.refusedStarts += 1 }
-            return state.isUnreachable
+        let refuse: (@Sendable () -> Void)? = state.withLock { state in
+            guard state.isUnreachable else { return nil }
+            state.refusedStarts += 1
+            return state.onRefusedStart
         }
-        if isUnreachable { throw .timeout("a connection") }
+        guard let refuse else { return }
+        refuse()
+        throw .timeout("a connection")
     }
 
     var refusedStarts: Int { state.withLock { $0.refusedStarts } }

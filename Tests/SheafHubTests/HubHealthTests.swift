@@ -1,5 +1,6 @@
 import Sheaf
 import SheafHub
+import SheafInspector
 import SheafTestSupport
 import Testing
 
@@ -72,6 +73,23 @@ import Testing
                 #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("live\n"))
             }
             try await hub.close()
+        }
+
+        @Test func `a header of 16,384 bytes is read, and a longer one is refused`() {
+            let routes = HealthRoutes()
+            func request(_ length: Int) -> HTTPRequest {
+                HTTPRequest(
+                    method: "GET", target: Array("/live".utf8),
+                    header: [(name: "x", value: String(repeating: "a", count: length))])
+            }
+            let rest = 16_384 - request(0).headerLength
+            #expect(routes.refusal(of: request(rest))?.status == nil)
+            #expect(routes.refusal(of: request(rest + 1))?.status == 431)
+        }
+
+        @Test func `256 clients are served at a time, for 2 s each`() {
+            #expect(HealthServer.connections == 256)
+            #expect(HealthServer.seconds == 2)
         }
 
         @Test func `an address that is not numeric is refused`() async throws {

@@ -163,6 +163,28 @@ import Testing
                 + "to: a connection)")
     }
 
+    @Test(arguments: [(999, 2), (1_000, 1), (1_001, 1)] as [(UInt64, Int)])
+    func `a hub waits for its engine until the end of its time`(
+        _ milliseconds: UInt64, _ attempts: Int
+    ) async throws {
+        let (gate, clock) = (LogGate(), FakeClock())
+        gate.set { state in
+            state.isUnreachable = true
+            state.onRefusedStart = { clock.advance(milliseconds: milliseconds) }
+        }
+        var options = HubOptions(startSeconds: 1)
+        options.clock = clock.clock
+        let scene = HubScene()
+        var message = ""
+        do {
+            _ = try await scene.hub(options: options, through: gate)
+        } catch let error as HubError {
+            message = error.message
+        }
+        #expect(message.hasSuffix("the engine has not responded for 1 s"))
+        #expect(gate.refusedStarts == attempts)
+    }
+
     @Test func `the format is raised when all live hubs read the new one`() async throws {
         let scene = HubScene()
         var new = HubOptions()

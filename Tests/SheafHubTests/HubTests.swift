@@ -34,12 +34,11 @@ import Testing
         try await client.insert("a", acknowledgedBy: ready)
         gate.set { $0.holdsEntries = true }
         let commit = try await client.insert("b")
-        try await until("the engine has the document") {
+        try await until("the engine has the document of an unacknowledged batch") {
             let status = ready.status
-            return status.commit > status.hubDurableCommit
+            return status.commit > status.hubDurableCommit && status.unacknowledgedCount == 1
                 && status.shards.allSatisfy { $0.unstoredMessages == 0 }
         }
-        #expect(ready.status.unacknowledgedCount == 1)
         let survey = try #require(try client.sync.surveys().first { $0.key == ready.peer.key })
         #expect(survey.syncedUpTo ?? 0 < UInt64(commit))
         gate.open()

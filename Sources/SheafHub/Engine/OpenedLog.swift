@@ -43,10 +43,9 @@ struct OpenedLog: Sendable {
         _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions, _ log: StoreLog?,
         _ isCanceled: Monitor<Bool>, _ onFailure: (String) -> Void
     ) throws -> OpenedLog {
-        let database = peer.databaseID.hash
+        let (database, clock) = (peer.databaseID.hash, options.clock)
         let end =
-            Clock.system.monotonicNanoseconds()
-            + UInt64(clamping: options.startSeconds) * 1_000_000_000
+            clock.monotonicNanoseconds() + UInt64(clamping: options.startSeconds) * 1_000_000_000
         while true {
             let engineLog = engine.log(of: database) { log?.write(.warning, $0) }
             let relay = HubLogRelay(engineLog, key: peer.key.bytes, options.clock)
@@ -54,7 +53,7 @@ struct OpenedLog: Sendable {
                 return try opened(relay, database, options)
             } catch let error as HubLogError where error.isTemporary {
                 relay.stop()
-                let now = Clock.system.monotonicNanoseconds()
+                let now = clock.monotonicNanoseconds()
                 guard now < end else {
                     throw HubError(
                         "\(error); the engine has not responded for \(options.startSeconds) s")
@@ -62,8 +61,9 @@ struct OpenedLog: Sendable {
                 let reason = "the hub log cannot be opened yet: \(error)"
                 log?.write(.warning, reason)
                 onFailure(reason)
-                guard !isCanceled.wait(until: min(end, now + retryNanoseconds), while: { !$0 })
-                else {
+                let next =
+                    Clock.system.monotonicNanoseconds() + min(end - now, retryNanoseconds)
+                guard !isCanceled.wait(until: next, while: { !$0 }) else {
                     throw HubError("the hub was stopped before the engine responded (\(error))")
                 }
             } catch {

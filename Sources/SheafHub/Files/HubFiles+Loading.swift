@@ -8,8 +8,14 @@ import SheafSystem
 ///
 /// The store of the hub receives their chunks as from a peer, and serves them as its own.
 extension HubFiles {
-    /// Maximum time after which a file that was not found is looked for again.
-    private static let longestMilliseconds: UInt64 = 30_000
+    /// Maximum time after which a file that a client fetches is looked for again.
+    private static let longestFetchMilliseconds: UInt64 = 30_000
+
+    /// Returns the times at which a file that a client fetches is looked for.
+    package static func fetchPace(_ settings: HubSettings, startingAt time: UInt64) -> RetryTimes {
+        RetryTimes(
+            from: settings.fileStepMilliseconds, to: longestFetchMilliseconds, startingAt: time)
+    }
 
     mutating func loadFiles(
         _ fetched: [AttachmentID], at now: UInt64
@@ -19,11 +25,7 @@ extension HubFiles {
         var events: [Event] = []
         for id in fetched {
             guard !stop.isSet else { throw .stopped }
-            var pace =
-                fetches[id]
-                ?? RetryTimes(
-                    from: settings.fileStepMilliseconds, to: Self.longestMilliseconds,
-                    startingAt: now)
+            var pace = fetches[id] ?? Self.fetchPace(settings, startingAt: now)
             fetches[id] = pace
             guard pace.isDue(at: now) else { continue }
             do throws(SnapshotFailure) {

@@ -7,15 +7,15 @@ import SheafSystem
 /// Files that are put into the object store, after this hub has fetched them from its clients.
 extension HubFiles {
     /// Maximum number of files that are sought at a time.
-    private static let maximumSought = 64
+    package static let maximumSought = 64
     /// Maximum number of files that are looked for in one step.
     private static let maximumChecked = 64
     /// The same beside a file that is put.
     private static let checkedBesides = 8
     /// Time for which a file is sought after an attempt, at most.
-    private static let searchMilliseconds: UInt64 = 60_000
+    package static let searchMilliseconds: UInt64 = 60_000
     /// Time after which a file is tried again, if too many others are sought.
-    private static let waitMilliseconds: UInt64 = 5_000
+    package static let waitMilliseconds: UInt64 = 5_000
 
     /// Puts at most one part of one file, so that clients that fetch files do not wait.
     mutating func storeFiles(at now: UInt64) throws(SnapshotFailure) -> [Event] {

@@ -113,7 +113,7 @@ package struct HubFiles {
     func isFailed(_ id: AttachmentID) -> Bool { failures[id] != nil }
 
     /// Time after which a check that has failed is repeated.
-    private static let failedCheckMilliseconds: UInt64 = 60_000
+    package static let failedCheckMilliseconds: UInt64 = 60_000
 
     /// Records a failure of a file; returns an event unless it is known.
     ///
@@ -144,7 +144,8 @@ extension HubFiles {
     /// A file that is not there, and is tried at once.
     private static var missing: UnstoredFile { UnstoredFile(pace: pace(startingAt: 0)) }
 
-    static func pace(startingAt time: UInt64) -> RetryTimes {
+    /// Returns the times at which a file is put, or sought at the peers.
+    package static func pace(startingAt time: UInt64) -> RetryTimes {
         RetryTimes(from: firstMilliseconds, to: longestMilliseconds, startingAt: time)
     }
 

@@ -1,4 +1,4 @@
-import SheafHubLog
+package import SheafHubLog
 
 /// When a hub writes snapshots, trims its log and replaces it.
 package struct HubSettings: Sendable {
@@ -56,17 +56,37 @@ package struct HubSettings: Sendable {
     package init() {}
 
     /// Age of a snapshot at which another one is written, since no hub has verified it.
-    func verificationMilliseconds(of manifest: SnapshotManifest) -> UInt64 {
+    package func verificationMilliseconds(of manifest: SnapshotManifest) -> UInt64 {
         let (transfer, isTooLong) = manifest.length.multipliedReportingOverflow(by: 2_000)
         let milliseconds = isTooLong ? .max : transfer / UInt64(max(bytesPerSecond, 1))
         let (sum, isEndless) = verificationMilliseconds.addingReportingOverflow(milliseconds)
         return isEndless ? .max : sum
     }
+
+    /// Whether a snapshot may be written at this time, after the last one of its shard.
+    package func allowsSnapshot(after last: UInt64?, at now: UInt64) -> Bool {
+        last.map { now.hasPassed(leastMilliseconds, since: $0) } ?? true
+    }
+
+    /// Whether a shard needs another snapshot, since entries of some length were read.
+    ///
+    /// - Parameter newest: The length of the newest snapshot; 0 if there is none.
+    /// - Parameter since: The time of the newest snapshot, or since when there is none.
+    package func needsSnapshot(
+        readLength length: UInt64, after newest: UInt64, since: UInt64, at now: UInt64
+    ) -> Bool {
+        if length > max(snapshotLength, newest / 2) { return true }
+        return length > min(snapshotLength, Self.idleLength)
+            && now.hasPassed(snapshotMilliseconds, since: since)
+    }
+
+    /// Length of the entries that a hub without clients appends in some days, its marks.
+    package static let idleLength: UInt64 = 64 << 10
 }
 
 extension UInt64 {
     /// Whether at least an interval has passed at this time, since another one.
-    func hasPassed(_ interval: UInt64, since start: UInt64) -> Bool {
+    package func hasPassed(_ interval: UInt64, since start: UInt64) -> Bool {
         self >= start && self - start >= interval
     }
 }

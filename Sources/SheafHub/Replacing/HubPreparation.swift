@@ -88,10 +88,18 @@ package struct HubPreparation {
         }
         let parameters = peer.queries.parameters.values
         guard parameters.collectsTombstones else { return .append }
-        // Until then, the snapshot has the tombstones of all documents that were deleted since.
-        let isOld = peer.wallMilliseconds.hasPassed(
-            parameters.tombstoneLifetimeMilliseconds / 2, since: known.wallMilliseconds)
+        let isOld = Self.mayLackTombstones(
+            since: known.wallMilliseconds, lifetime: parameters.tombstoneLifetimeMilliseconds,
+            at: peer.wallMilliseconds)
         return isOld ? .evict(unlessWrittenAfter: known.commit) : .append
+    }
+
+    /// Whether a snapshot may lack tombstones of documents that were deleted since a time: half of
+    /// their lifetime has passed.
+    package static func mayLackTombstones(
+        since time: UInt64, lifetime: UInt64, at now: UInt64
+    ) -> Bool {
+        now.hasPassed(lifetime / 2, since: time)
     }
 
     /// Whether entries that a store needs may have been removed; true if a snapshot that shows it

@@ -1,9 +1,9 @@
-import SheafInspector
+package import SheafInspector
 import SheafStore
 import Synchronization
 
 /// The web server of a hub: `/live`, `/ready` and `/metrics`.
-final class HealthServer: Sendable {
+package final class HealthServer: Sendable {
     private let server: HTTPServer
     private let routes: HealthRoutes
     let port: UInt16
@@ -27,8 +27,8 @@ final class HealthServer: Sendable {
     }
 
     /// Limits with which clients that send nothing do not keep others waiting for long.
-    private static let connections = 256
-    private static let seconds = 2
+    package static let connections = 256
+    package static let seconds = 2
 
     /// Shows why the hub is not open yet.
     func setReason(_ reason: String) {
@@ -47,20 +47,23 @@ final class HealthServer: Sendable {
 }
 
 /// The requests that the web server of a hub answers.
-final class HealthRoutes: HTTPHandler {
+package final class HealthRoutes: HTTPHandler {
     enum Source: Sendable {
         case opening(String)
         case open(Store, @Sendable () -> HubStatus)
     }
 
     private static let methods = ["GET", "HEAD"]
-    private static let maximumHeaderLength = 16 << 10
+    /// Maximum length of the request line and of the header.
+    package static let maximumHeaderLength = 16 << 10
     /// Connections that stay open would keep others waiting.
     private static let fields = [(name: "Connection", value: "close")]
 
     let source = Mutex(Source.opening("the hub is being opened"))
 
-    func refusal(of request: HTTPRequest) -> HTTPResponse? {
+    package init() {}
+
+    package func refusal(of request: HTTPRequest) -> HTTPResponse? {
         guard request.headerLength <= Self.maximumHeaderLength else {
             return text(431, "the header has more than \(Self.maximumHeaderLength) bytes")
         }
@@ -77,7 +80,7 @@ final class HealthRoutes: HTTPHandler {
         return nil
     }
 
-    nonisolated(nonsending) func answer(_ request: HTTPRequest) async -> HTTPResponse {
+    package nonisolated(nonsending) func answer(_ request: HTTPRequest) async -> HTTPResponse {
         switch source.withLock({ $0 }) {
         case .open(let store, let status): return await answer(request, store, status())
         case .opening(let reason):

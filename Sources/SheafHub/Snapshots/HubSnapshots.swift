@@ -141,25 +141,17 @@ package struct HubSnapshots {
         _ shard: UInt16, _ snapshots: HubConfiguration.Snapshots, _ view: HubView, at now: UInt64
     ) throws(SnapshotFailure) -> Bool {
         guard let base = bases[shard] else { return false }
-        if let last = written[shard], !now.hasPassed(settings.leastMilliseconds, since: last) {
-            return false
-        }
+        guard settings.allowsSnapshot(after: written[shard], at: now) else { return false }
         // One that cannot be read counts as none, so that another one replaces it.
         let newest = try usable(snapshots.newest)
         let state = view.shards[Int(shard)]
-        guard state.progress.stored > newest?.position.entry ?? 0 else { return false }
-        if let newest, !now.hasPassed(settings.leastMilliseconds, since: newest.wallMilliseconds) {
-            return false
-        }
-        let length = state.readLength - min(base.readLength, state.readLength)
-        if length > max(settings.snapshotLength, (newest?.length ?? 0) / 2) { return true }
-        let since = newest?.wallMilliseconds ?? base.since
-        return length > min(settings.snapshotLength, Self.idleLength)
-            && now.hasPassed(settings.snapshotMilliseconds, since: since)
+        guard state.progress.stored > newest?.position.entry ?? 0,
+            settings.allowsSnapshot(after: newest?.wallMilliseconds, at: now)
+        else { return false }
+        return settings.needsSnapshot(
+            readLength: state.readLength - min(base.readLength, state.readLength),
+            after: newest?.length ?? 0, since: newest?.wallMilliseconds ?? base.since, at: now)
     }
-
-    /// Length of the entries that a hub without clients appends in some days, its marks.
-    private static let idleLength: UInt64 = 64 << 10
 
     /// Writes a snapshot, which another hub verifies.
     package mutating func write(
@@ -313,7 +305,7 @@ package struct HubSnapshots {
     // MARK: Trimming
 
     /// Time after which a failed attempt to trim is repeated.
-    private static let failedTrimMilliseconds: UInt64 = 60_000
+    package static let failedTrimMilliseconds: UInt64 = 60_000
 
     /// Removes the entries up to that of the earlier snapshot, if no live hub needs them.
     private mutating func trim(

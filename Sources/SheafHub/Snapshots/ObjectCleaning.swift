@@ -1,14 +1,14 @@
 import SheafBytes
 import SheafDocument
 import SheafHubLog
-import SheafReplication
+package import SheafReplication
 
 /// The removal of snapshots and logs that are not used any more.
 ///
 /// An object is removed in a later pass than the one that has found it, and after the manifest
 /// that names it. So a snapshot that was written meanwhile, and shares parts with an older one, is
 /// found in between.
-struct ObjectCleaning {
+package struct ObjectCleaning {
     /// Number of parts that are removed before the manifests are listed again.
     private static let batchLength = 64
 
@@ -16,8 +16,10 @@ struct ObjectCleaning {
     /// Objects that nothing needs, and when they were found first.
     private var unneeded: [String: UInt64] = [:]
 
+    package init() {}
+
     /// Blocks while it removes what is due; returns the names.
-    mutating func step(
+    package mutating func step(
         _ file: ConfigurationFile, _ settings: HubSettings, at now: UInt64
     ) throws(SnapshotFailure) -> [String] {
         guard now >= next else { return [] }

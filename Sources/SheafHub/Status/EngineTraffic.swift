@@ -1,8 +1,8 @@
-import SheafHubLog
+package import SheafHubLog
 import SheafReplication
 
 /// The messages of a hub, and the answers of the engine.
-struct EngineTraffic: Sendable {
+package struct EngineTraffic: Sendable {
     /// Messages, and bytes, that were appended, entries that were read, and failures.
     private(set) var appendedCount: UInt64 = 0
     private(set) var appendedLength: UInt64 = 0
@@ -11,11 +11,11 @@ struct EngineTraffic: Sendable {
     private(set) var failedCount: UInt64 = 0
     private(set) var lastFailure: HubLogError?
     /// When a beat of this hub last returned from the engine.
-    var returnedAt: UInt64?
+    package var returnedAt: UInt64?
     /// Why entries do not arrive, and since when; nil while they do.
     private(set) var disconnection: (error: HubLogError, since: UInt64)?
     /// The clock of the engine minus that of this hub, when a message was stored last; nil before.
-    private(set) var clockDifference: Int64?
+    package private(set) var clockDifference: Int64?
     /// When messages without an answer were appended first, also by the wall clock.
     private var unanswered: [HubMessageID: Appended] = [:]
     /// The wall clock of this hub and of the engine for the entries of recent messages.
@@ -35,9 +35,11 @@ struct EngineTraffic: Sendable {
     }
 
     /// Maximum number of entries whose times are kept until the other time is known.
-    private static let maximumTimes = 64
+    package static let maximumTimes = 64
 
-    mutating func appended(
+    package init() {}
+
+    package mutating func appended(
         _ id: HubMessageID, _ length: Int, to log: HubLogID, at now: UInt64,
         _ wallMilliseconds: UInt64
     ) {
@@ -48,7 +50,7 @@ struct EngineTraffic: Sendable {
         appendedLength += UInt64(length)
     }
 
-    mutating func stored(_ id: HubMessageID, as entry: UInt64) {
+    package mutating func stored(_ id: HubMessageID, as entry: UInt64) {
         if let appended = unanswered.removeValue(forKey: id) {
             if appendTimes.count >= Self.maximumTimes { appendTimes = [:] }
             let shard = HubShard(id.shard, of: appended.log)
@@ -79,7 +81,7 @@ struct EngineTraffic: Sendable {
 
     mutating func connected() { disconnection = nil }
 
-    mutating func disconnected(_ error: HubLogError, at now: UInt64) {
+    package mutating func disconnected(_ error: HubLogError, at now: UInt64) {
         disconnection = (error, disconnection?.since ?? now)
     }
 
@@ -97,7 +99,7 @@ struct EngineTraffic: Sendable {
         lastFailure = error
     }
 
-    mutating func received(_ entries: [HubLogEntry], of shard: HubShard) {
+    package mutating func received(_ entries: [HubLogEntry], of shard: HubShard) {
         for entry in entries.suffix(Self.maximumTimes) {
             guard let time = entry.wallMilliseconds else { continue }
             if entryTimes.count >= Self.maximumTimes { entryTimes = [:] }

@@ -1,25 +1,31 @@
-import SheafHubLog
-import SheafReplication
+package import SheafHubLog
+package import SheafReplication
 
 /// The observations of the threads of a hub, from which its status follows.
-struct HubSample: Sendable {
+package struct HubSample: Sendable {
     /// The progress of the peer; nil until its thread has responded.
-    var progress: HubProgress?
+    package var progress: HubProgress?
     /// When its thread last responded.
-    var respondedAt: UInt64
-    var configuration: HubConfiguration
+    package var respondedAt: UInt64
+    package var configuration: HubConfiguration
     /// When the configuration was last read.
-    var configuredAt: UInt64
+    package var configuredAt: UInt64
     /// Why the configuration could not be read the last time; nil if it was.
-    var configurationFailure: String?
-    var traffic = EngineTraffic()
-    var hubs = OtherHubs()
+    package var configurationFailure: String?
+    package var traffic = EngineTraffic()
+    package var hubs = OtherHubs()
     var maintenance = MaintenanceCounts()
     var files = Files()
     /// Whether clients can connect.
-    var isListening = false
+    package var isListening = false
     var isDraining = false
     var lag = HubLag()
+
+    package init(respondedAt: UInt64, configuration: HubConfiguration, configuredAt: UInt64) {
+        self.respondedAt = respondedAt
+        self.configuration = configuration
+        self.configuredAt = configuredAt
+    }
 }
 
 extension HubSample {

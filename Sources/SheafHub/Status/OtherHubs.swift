@@ -1,10 +1,10 @@
 import SheafDocument
-import SheafHubLog
+package import SheafHubLog
 
 /// The other hubs of a log, as their beats show them.
-struct OtherHubs: Sendable {
+package struct OtherHubs: Sendable {
     /// The last beat of a hub.
-    struct Known: Sendable {
+    package struct Known: Sendable {
         let beat: HubBroadcast.Beat
         let receivedAt: UInt64
         /// The clock of the hub minus that of this one.
@@ -12,16 +12,19 @@ struct OtherHubs: Sendable {
     }
 
     /// Time after its last beat until which a hub is live (`format-spec/hub.md`, *Writing*).
-    static let liveNanoseconds: UInt64 = 10_000_000_000
-    private static let forgetNanoseconds: UInt64 = 3_600_000_000_000
+    package static let liveNanoseconds: UInt64 = 10_000_000_000
+    /// Time after its last beat after which a hub is not listed when another one sends a beat.
+    package static let forgetNanoseconds: UInt64 = 3_600_000_000_000
 
     /// The log whose beats count; nil until the configuration is known.
-    var log: HubLogID?
+    package var log: HubLogID?
     private var known: [[UInt8]: Known] = [:]
     /// The authors of the broadcasts of this hub.
     private var ownAuthors: Set<HubAuthor> = []
     /// When a beat of another hub with the key of this one arrived last; nil before.
-    private(set) var sameKeyAt: UInt64?
+    package private(set) var sameKeyAt: UInt64?
+
+    package init() {}
 
     /// Records a broadcast of this hub.
     mutating func send(_ bytes: [UInt8]) {
@@ -29,7 +32,7 @@ struct OtherHubs: Sendable {
     }
 
     /// Records a beat; returns whether it is one of the hub with the key `own`.
-    mutating func receive(
+    package mutating func receive(
         _ bytes: [UInt8], own: [UInt8], at now: UInt64, _ wallMilliseconds: UInt64
     ) -> Bool {
         guard let broadcast = decoded(bytes), case .beat(let beat) = broadcast.contents
@@ -54,19 +57,19 @@ struct OtherHubs: Sendable {
     }
 
     /// The hubs by their keys, in ascending order.
-    var all: [(key: [UInt8], hub: Known)] {
+    package var all: [(key: [UInt8], hub: Known)] {
         known.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
     }
 
     /// The hubs that have sent a beat in time.
-    func live(at now: UInt64) -> [(key: [UInt8], hub: Known)] {
+    package func live(at now: UInt64) -> [(key: [UInt8], hub: Known)] {
         all.filter { now < $0.hub.receivedAt + Self.liveNanoseconds }
     }
 
     /// The median of the differences of the clocks of live hubs; nil for fewer than two.
     ///
     /// With one other hub, it is unknown which of both clocks is wrong.
-    func clockDifference(at now: UInt64) -> Int64? {
+    package func clockDifference(at now: UInt64) -> Int64? {
         let differences = live(at: now).map { $0.hub.clockDifference }.sorted()
         return differences.count < 2 ? nil : differences[differences.count / 2]
     }

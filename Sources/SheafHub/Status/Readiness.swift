@@ -2,30 +2,34 @@ import SheafHubLog
 import SheafReplication
 
 /// The rules about whether clients should use a hub.
-struct Readiness {
+package struct Readiness {
     /// Time without a connection after which a hub is not ready; engines restart within it.
-    static let connectionNanoseconds: UInt64 = 10_000_000_000
+    package static let connectionNanoseconds: UInt64 = 10_000_000_000
     /// Time after which a message that the engine has not stored makes a hub not ready.
-    static let appendNanoseconds: UInt64 = 10_000_000_000
+    package static let appendNanoseconds: UInt64 = 10_000_000_000
     /// Time after which a hub whose own beats do not return is not ready.
-    static let beatNanoseconds: UInt64 = 10_000_000_000
+    package static let beatNanoseconds: UInt64 = 10_000_000_000
     /// Time after which a hub whose thread does not respond is not live.
-    static let liveNanoseconds: UInt64 = 5_000_000_000
+    package static let liveNanoseconds: UInt64 = 5_000_000_000
     /// Maximum deviation of the clock.
-    static let clockMilliseconds: Int64 = 30_000
+    package static let clockMilliseconds: Int64 = 30_000
 
     let sample: HubSample
     let formats: ClosedRange<UInt8>
     let now: UInt64
 
+    package init(sample: HubSample, formats: ClosedRange<UInt8>, now: UInt64) {
+        (self.sample, self.formats, self.now) = (sample, formats, now)
+    }
+
     /// The reasons why the hub is not ready.
-    var reasons: [String] {
+    package var reasons: [String] {
         let groups = [ownReasons, configurationReasons, shardReasons, engineReasons, clockReasons]
         return groups.flatMap { $0 }
     }
 
     /// Whether the thread of the peer responds.
-    var isLive: Bool { now < sample.respondedAt + Self.liveNanoseconds }
+    package var isLive: Bool { now < sample.respondedAt + Self.liveNanoseconds }
 
     private var ownReasons: [String] {
         var reasons: [String] = []

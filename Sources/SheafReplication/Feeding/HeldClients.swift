@@ -1,8 +1,8 @@
-import SheafStorage
+package import SheafStorage
 
 /// The documents of clients that are not hub-durable, and whether the clients are held:
 /// beyond a limit, none of them gets credit for more.
-struct HeldClients {
+package struct HeldClients {
     /// Written batches.
     private struct Batches {
         var commit: CommitID
@@ -10,16 +10,18 @@ struct HeldClients {
     }
 
     /// Number of bytes of waiting documents beyond which clients are held.
-    var limit = Int.max
+    package var limit = Int.max
     /// The waiting batches, in the order of their commits.
     private var batches: [Batches] = []
     /// Number of bytes of their documents.
-    private(set) var waitingLength = 0
+    package private(set) var waitingLength = 0
     /// The time since which clients are held; nil while they are not.
-    private(set) var since: UInt64?
+    package private(set) var since: UInt64?
+
+    package init() {}
 
     /// Adds the documents of a batch that is written in a commit.
-    mutating func add(_ length: Int, in commit: CommitID) {
+    package mutating func add(_ length: Int, in commit: CommitID) {
         waitingLength += length
         // Short batches are counted together, so that their number is bounded.
         if let last = batches.indices.last, batches[last].length < limit / 1_024 {
@@ -34,7 +36,7 @@ struct HeldClients {
     /// clients; returns whether it did.
     ///
     /// Clients are held until half of the limit is left, so that they do not continue for moments.
-    mutating func update(hubDurable: CommitID, at now: UInt64) -> Bool {
+    package mutating func update(hubDurable: CommitID, at now: UInt64) -> Bool {
         let count = batches.prefix { $0.commit <= hubDurable }.count
         waitingLength -= batches[..<count].reduce(0) { $0 + $1.length }
         batches.removeFirst(count)

@@ -1,0 +1,205 @@
+import SheafBytes
+import SheafDocument
+import SheafHub
+import SheafHubLog
+import SheafReplication
+import Testing
+
+/// The times after which a hub is not ready, not live, or forgotten.
+@Suite struct HubTimeTests {
+    private static let second: UInt64 = 1_000_000_000
+    private static let start: UInt64 = 100_000_000_000
+    private static let wall: UInt64 = 1_780_000_000_000
+    private static let log = HubLogID(low: 1, high: 2)
+    private static let author = HubAuthor(site: Site(rawValue: 1), opening: 2)
+    private static let key = Array(repeating: UInt8(7), count: 32)
+
+    /// Returns a sample without any progress of the peer, whose thread has just responded.
+    private func sample(at now: UInt64 = Self.start) -> HubSample {
+        let configuration = HubConfiguration(
+            database: .init(low: 3, high: 4), log: Self.log, number: 1, map: .single,
+            snapshots: [.init()])
+        var sample = HubSample(
+            respondedAt: now, configuration: configuration, configuredAt: Self.start)
+        sample.isListening = true
+        sample.hubs.log = Self.log
+        return sample
+    }
+
+    /// Returns the reasons why a hub is not ready, besides that it has read nothing.
+    private func reasons(_ sample: HubSample, at now: UInt64) -> [String] {
+        Readiness(sample: sample, formats: 1...1, now: now).reasons.filter {
+            $0 != "the hub has not begun to read the log"
+        }
+    }
+
+    private func beat(_ key: UInt8, wall: UInt64 = Self.wall) -> [UInt8] {
+        let beat = HubBroadcast.Beat(
+            isReady: true, versions: 1...1, wallMilliseconds: wall, clientCount: 0, addresses: [],
+            shards: [])
+        return HubBroadcast(
+            log: Self.log, hub: Array(repeating: key, count: 32), author: Self.author, .beat(beat)
+        ).bytes
+    }
+
+    // MARK: Readiness
+
+    enum Cause: CaseIterable, Sendable {
+        case thread, append, connection, beat
+
+        /// The reason after a number of seconds, and that number.
+        var end: (seconds: UInt64, reason: String) {
+            switch self {
+            case .thread: (5, "the thread of the peer has not responded for 5 s")
+            case .append: (10, "the engine has not stored a message for 10 s")
+            case .connection: (10, "no connection to the hub log: cut")
+            case .beat: (10, "the engine has not returned the beats of this hub for 10 s")
+            }
+        }
+    }
+
+    @Test(arguments: Cause.allCases)
+    func `a hub is not ready from the end of the time for a cause on`(_ cause: Cause) {
+        let (seconds, reason) = cause.end
+        let end = Self.start + seconds * Self.second
+        for now in [end - 1, end, end + 1] {
+            var sample = sample(at: cause == .thread ? Self.start : now)
+            switch cause {
+            case .thread: break
+            case .append:
+                let id = HubMessageID(author: Self.author, shard: 0, sequence: 1, checksum: 2)
+                sample.traffic.appended(id, 9, to: Self.log, at: Self.start, Self.wall)
+                // It is appended again, which does not change how long it has waited.
+                sample.traffic.appended(id, 9, to: Self.log, at: now, Self.wall)
+            case .connection:
+                sample.traffic.disconnected(.disconnected("cut"), at: Self.start)
+                sample.traffic.disconnected(.disconnected("cut"), at: now)
+            case .beat: sample.traffic.returnedAt = Self.start
+            }
+            #expect(reasons(sample, at: now) == (now < end ? [] : [reason]), "\(now)")
+            let isLive = Readiness(sample: sample, formats: 1...1, now: now).isLive
+            #expect(isLive == (cause != .thread || now < end))
+        }
+    }
+
+    @Test func `a hub whose key another one has is not ready until ten seconds after its beat`() {
+        let end = Self.start + 10 * Self.second
+        for now in [end - 1, end] {
+            var sample = sample(at: now)
+            let isOwn = sample.hubs.receive(beat(7), own: Self.key, at: Self.start, Self.wall)
+            #expect(!isOwn)
+            #expect(reasons(sample, at: now).count == (now < end ? 1 : 0))
+        }
+    }
+
+    @Test func `a configuration that cannot be read for twenty seconds makes a hub not ready`() {
+        let end = Self.start + 20 * Self.second
+        for now in [end - 1, end, end + 1] {
+            var sample = sample(at: now)
+            sample.configurationFailure = "no\nanswer"
+            #expect(
+                reasons(sample, at: now)
+                    == (now < end ? [] : ["the configuration cannot be read: no answer"]))
+        }
+    }
+
+    // MARK: Clocks
+
+    @Test(
+        arguments: [
+            (29_999, nil), (30_000, nil), (30_001, "30 s slow"), (60_000, "60 s slow"),
+            (-30_000, nil), (-30_001, "30 s fast"),
+        ] as [(Int64, String?)])
+    func `a hub is not ready if its clock differs by more than thirty seconds`(
+        _ difference: Int64, _ found: String?
+    ) {
+        let other = UInt64(Int64(Self.wall) + difference)
+        var engine = sample()
+        let id = HubMessageID(author: Self.author, shard: 0, sequence: 1, checksum: 2)
+        engine.traffic.appended(id, 9, to: Self.log, at: Self.start, Self.wall)
+        engine.traffic.stored(id, as: 5)
+        engine.traffic.received(
+            [HubLogEntry(5, [1], storedAt: other)], of: HubShard(0, of: Self.log))
+        #expect(
+            reasons(engine, at: Self.start)
+                == (found.map { ["\(sentence($0)) that of the engine; synchronize it"] } ?? []))
+
+        var hubs = sample()
+        for key in [1, 2] as [UInt8] {
+            _ = hubs.hubs.receive(beat(key, wall: other), own: Self.key, at: Self.start, Self.wall)
+        }
+        #expect(
+            reasons(hubs, at: Self.start)
+                == (found.map { ["\(sentence($0)) those of the other hubs; synchronize it"] } ?? [])
+        )
+    }
+
+    private func sentence(_ difference: String) -> String {
+        "the clock of this hub is \(difference), compared with"
+    }
+
+    // MARK: Other hubs
+
+    @Test func `another hub is live for less than ten seconds after its last beat`() {
+        var hubs = OtherHubs()
+        hubs.log = Self.log
+        for key in [1, 2] as [UInt8] {
+            _ = hubs.receive(beat(key), own: Self.key, at: Self.start, Self.wall)
+        }
+        let end = Self.start + 10 * Self.second
+        #expect(hubs.live(at: end - 1).count == 2)
+        #expect(hubs.clockDifference(at: end - 1) == 0)
+        #expect(hubs.live(at: end).isEmpty)
+        #expect(hubs.clockDifference(at: end) == nil)
+    }
+
+    @Test func `a hub is live for the same time in all parts of a hub`() {
+        let times = [
+            HubFeedLimits().liveNanoseconds, ShardReader.Limits().liveNanoseconds,
+            HubFeedLimits().reader.liveNanoseconds, OtherHubs.liveNanoseconds,
+        ]
+        #expect(times == Array(repeating: 10_000_000_000, count: 4))
+    }
+
+    @Test func `another hub is listed for an hour after its last beat`() {
+        let end = Self.start + 3_600 * Self.second
+        for now in [end - 1, end] {
+            var hubs = OtherHubs()
+            hubs.log = Self.log
+            _ = hubs.receive(beat(1), own: Self.key, at: Self.start, Self.wall)
+            _ = hubs.receive(beat(2), own: Self.key, at: now, Self.wall)
+            #expect(hubs.all.count == (now < end ? 2 : 1))
+        }
+    }
+
+    // MARK: Files
+
+    /// The times at which a file is tried in vain, each at the end of the wait before.
+    private func waits(_ pace: RetryTimes, _ count: Int) -> [UInt64] {
+        var pace = pace
+        return (0..<count).map { _ in
+            let now = pace.next
+            #expect(pace.isDue(at: now) && !pace.isDue(at: now - 1))
+            pace.postpone(at: now)
+            return pace.next - now
+        }
+    }
+
+    @Test func `a missing file is tried again after one second, and at last each ten minutes`() {
+        let seconds: [UInt64] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]
+        #expect(
+            waits(HubFiles.pace(startingAt: Self.wall), seconds.count) == seconds.map { $0 * 1_000 }
+        )
+    }
+
+    @Test func `a file that a client fetches is looked for at least each thirty seconds`() {
+        let times: [UInt64] = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
+        #expect(waits(HubFiles.fetchPace(HubSettings(), startingAt: Self.wall), 9) == times)
+    }
+
+    @Test func `a clock that was set back postpones a file by no more than the longest wait`() {
+        let pace = RetryTimes(from: 100, to: 1_000, startingAt: Self.wall)
+        #expect(!pace.isDue(at: Self.wall - 1_000))
+        #expect(pace.isDue(at: Self.wall - 1_001))
+    }
+}
