@@ -161,11 +161,11 @@ def numbers(text):
     return [int(word) for word in text.split()]
 
 
-def manifest(text):
-    """Returns a package manifest in which all targets can read the number of the bug."""
+def manifest(text, module="PlantedBug"):
+    """Returns a package manifest in which all targets import a module of C."""
     if text.count(TARGETS) != 1:
         raise ValueError("Package.swift has no loop over all targets")
-    use = '    if target.name != "PlantedBug" { target.dependencies.append("PlantedBug") }\n'
+    use = f'    if target.name != "{module}" {{ target.dependencies.append("{module}") }}\n'
     text = text.replace("    .treatAllWarnings(as: .error),\n", "").replace(TARGETS, TARGETS + use)
-    own = '.target(name: "PlantedBug", path: "PlantedBug")'
+    own = f'.target(name: "{module}", path: "{module}")'
     return text.replace("    targets: [\n", f"    targets: [\n        {own},\n", 1)
