@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the entries of Tests/Mutation/equivalent.json whose line the sources no longer have."""
+"""Prints entries of Tests/Mutation/equivalent.json that lack a line of the sources or a reason."""
 
 import json
 import os

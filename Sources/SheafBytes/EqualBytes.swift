@@ -41,7 +41,7 @@ private func equalFewBytes(
     return true
 }
 
-// A generic function in place of these two would take several times as long in a debug build.
+// Debug builds do not specialize a generic function, which would take several times as long.
 
 @inline(__always)
 private func areEqual4(

@@ -46,9 +46,9 @@ __attribute__((constructor)) static void readMutant(void) {{
     close(file);
 }}
 """
-# Maximum number of builds; each removes mutants that did not build.
+# Maximum number of builds; after each, the mutants that do not compile are removed.
 MAXIMUM_BUILDS = 60
-# The end of a line that the original does not have, until the text is complete.
+# Ends each line that a mutant adds; a plain newline replaces it when the text is complete.
 ADDED = b"\0\n"
 
 
@@ -139,7 +139,7 @@ class Program:
                 or [each for each in of_path if within(line, each.site["declaration"])]
                 or of_path))
         if not removed and re.search(r"error: fatalError|compile command failed", output):
-            # A crash of the compiler names no line: remove the files it names.
+            # A crash of the compiler names no line: remove the mutants of the files it names.
             for path in by_path:
                 if path in output:
                     removed.update(numbers(by_path[path]))

@@ -1,4 +1,4 @@
-"""What a run found: a file in JSON and a page in Markdown."""
+"""The results of a run: a file in JSON and a page in Markdown."""
 
 import json
 import os

@@ -19,7 +19,7 @@ EXCLUDED = ["SheafReference"]
 
 
 class Missing(Exception):
-    """An error: the toolchain has no modules of SwiftSyntax."""
+    """An error: the toolchain has no modules of SwiftSyntax, or the finder does not build."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Suite:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a process reported: a failure or None, and its duration in seconds."""
+    """The result of a process: its failure or None, its duration in seconds, and its output."""
 
     failure: str | None
     seconds: float
@@ -78,7 +78,7 @@ class Runner:
         return Suite(name, command, outcome.seconds, reached)
 
     def killer(self, mutant, suites, budget):
-        """Returns what kills a mutant: names of suites, and the failure; and the seconds it took.
+        """Returns the suites of the run that kills a mutant, the failure, and the seconds it took.
 
         Suites that together take more than the budget are not run.
         """

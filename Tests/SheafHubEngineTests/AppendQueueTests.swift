@@ -70,7 +70,7 @@ import Testing
         #expect(sequences(queue.next()) == [1])
     }
 
-    @Test func `the limits of hub logs in PostgreSQL have their values`() {
+    @Test func `the limits of hub logs in PostgreSQL have the expected values`() {
         #expect(PostgreSQLLimits.waitingBroadcasts == 1_024)
         #expect(PostgreSQLLimits.responseSeconds == 30)
         #expect(PostgreSQLLimits.statementSeconds == 20)

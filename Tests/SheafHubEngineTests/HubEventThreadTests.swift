@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `broadcasts are lost beyond a number of events that wait, and others are not`()
+    @Test func `of more than 65,536 waiting events, only broadcasts are lost`()
         throws
     {
         let host = WaitingHost()

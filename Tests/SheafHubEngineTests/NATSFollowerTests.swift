@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `requests have a time limit of 5 s`() {
+    @Test func `requests time out after 5 s, and heartbeats are a second apart`() {
         let configuration = NATSConfiguration(servers: [], database: .init(low: 1, high: 1))
         #expect(configuration.requestMilliseconds == 5_000)
         #expect(NATSFollower.heartbeatNanoseconds == 1_000_000_000)

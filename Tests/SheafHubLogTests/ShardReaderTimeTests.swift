@@ -158,7 +158,7 @@ struct ShardReaderTimeTests {
         #expect(reader.violation == nil)
     }
 
-    @Test mutating func `messages after missing ones are kept up to a number of all authors`() {
+    @Test mutating func `messages after missing ones have one limit for all authors`() {
         var limits = ShardReader.Limits()
         limits.trackedMessages = 3
         reader = ShardReader(log: Self.log, shard: 0, limits: limits)

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Cause.allCases)
-    func `a hub is not ready from the end of the time for a cause on`(_ cause: Cause) {
+    func `a hub is not ready once a cause has lasted for its time`(_ cause: Cause) {
         let (seconds, reason) = cause.end
         let end = Self.start + seconds * Self.second
         for now in [end - 1, end, end + 1] {

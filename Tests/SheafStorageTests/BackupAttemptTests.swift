@@ -79,7 +79,7 @@ import Testing
                 defer { taken += 1 }
                 return taken
             }
-            // The listed file is removed before it is copied, and another one takes its place.
+            // The listed file is removed before it is copied, and another file is added.
             if number < removals {
                 try? files.remove("\(number).whole")
                 try? Self.create(number + 1, in: files)

@@ -151,7 +151,7 @@ struct PresenceIntervalTests {
     }
 
     @Test(arguments: [(100, true), (101, false)] as [(UInt64, Bool)])
-    mutating func `a record that is 100 openings ahead at most is one of a rival`(
+    mutating func `a record at most 100 openings ahead is one of another peer`(
         _ steps: UInt64, _ isReported: Bool
     ) {
         let start = 1_000 * Self.second

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [65_535, 65_536])
-    func `a text has at most 65,536 columns, the id included`(count: Int) async throws {
+    func `an export as text has at most 65,536 columns, the id included`(count: Int) async throws {
         var document: [(String, Value)] = [("_id", 1)]
         document += (0..<count).map { ("f\($0)", 1) }
         let fixture = try await ExportFixture([("c", Object(document))])

@@ -68,10 +68,10 @@ package struct HubSettings: Sendable {
         last.map { now.hasPassed(leastMilliseconds, since: $0) } ?? true
     }
 
-    /// Whether a shard needs another snapshot, since entries of some length were read.
+    /// Whether a shard needs another snapshot after entries of a length were read.
     ///
     /// - Parameter newest: The length of the newest snapshot; 0 if there is none.
-    /// - Parameter since: The time of the newest snapshot, or since when there is none.
+    /// - Parameter since: The time of the newest snapshot, or the start of reading the shard.
     package func needsSnapshot(
         readLength length: UInt64, after newest: UInt64, since: UInt64, at now: UInt64
     ) -> Bool {

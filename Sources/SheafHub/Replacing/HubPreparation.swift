@@ -94,8 +94,9 @@ package struct HubPreparation {
         return isOld ? .evict(unlessWrittenAfter: known.commit) : .append
     }
 
-    /// Whether a snapshot may lack tombstones of documents that were deleted since a time: half of
-    /// their lifetime has passed.
+    /// Whether a snapshot may lack tombstones of documents that were deleted since a time.
+    ///
+    /// True once half of their lifetime has passed since then.
     package static func mayLackTombstones(
         since time: UInt64, lifetime: UInt64, at now: UInt64
     ) -> Bool {

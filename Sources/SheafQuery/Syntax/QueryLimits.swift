@@ -16,12 +16,11 @@ package enum QueryLimits {
     package static let maximumLoopSteps = 1 << 20
     /// Maximum nesting of loops.
     package static let maximumLoopNesting = 8
-    /// Maximum number of elements visited by all runs of a nested loop and the loops around it, for
-    /// one row.
+    /// Maximum number of elements that a nested loop and the loops around it visit, for one row.
     ///
     /// Otherwise, the work of a short statement could grow exponentially with its nesting.
     package static let maximumNestedSteps = 1 << 17
-    /// The same limit for loops at deeper levels.
+    /// The same limit for a loop at the third or a deeper level.
     package static let maximumDeepSteps = 1 << 16
     /// Maximum number of values within the result of a loop, which enclosing loops may multiply.
     package static let maximumLoopParts = 1 << 18

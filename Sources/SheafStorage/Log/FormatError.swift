@@ -28,7 +28,7 @@ package struct FormatError: Error, Equatable, Sendable {
 extension UnsafeRawBufferPointer {
     /// Returns the little-endian integer at `offset`, which the caller has checked to be in bounds.
     ///
-    /// A generic function in place of the three would take most of the time of a debug build.
+    /// Not generic, because debug builds do not specialize generic functions.
     @inline(__always)
     func loadInteger(_ offset: Int) -> UInt16 {
         UInt16(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self))

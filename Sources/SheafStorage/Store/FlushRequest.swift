@@ -1,4 +1,4 @@
-/// The pending requests of the thread that makes commits durable.
+/// The pending flush requests of the group committer.
 ///
 /// A state machine: it receives the time, and returns whether a flush is due.
 package struct FlushRequest: Sendable {

@@ -117,7 +117,7 @@ struct PatternCompiler {
         }
     }
 
-    /// Throws if there are too many states, or too many nodes for the states.
+    /// Throws if there are too many states, or if too many nodes were visited for them.
     func checkCount() throws(PatternError) {
         let most = PatternLimits.maximumStates
         guard instructions.count <= most, work <= 2 * most else {

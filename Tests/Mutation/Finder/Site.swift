@@ -2,11 +2,11 @@ import Foundation
 
 /// A part of a source file that mutants change.
 struct Site: Encodable {
-    /// How a mutant is written into the source.
+    /// The way in which a mutant is written into the source.
     enum Form: String, Encodable {
         /// The text is an expression, and the change another one.
         case expression
-        /// The text is a statement, which is not executed.
+        /// The text is a statement, which the mutant does not execute.
         case removal
         /// The change is a statement, inserted at the start of a body.
         case insertion
@@ -22,7 +22,7 @@ struct Site: Encodable {
     var declaration: ClosedRange<Int>
     /// The kind of change, as reports name it.
     var kind: String
-    /// How a mutant is written into the source.
+    /// The form of the mutants.
     var form: Form
     /// The text as it is.
     var before: String

@@ -68,7 +68,7 @@ extension SiteFinder {
         add(condition, "negation", ["!(\(condition.trimmedDescription))"])
     }
 
-    /// Adds the program without a statement.
+    /// Adds the removal of a statement.
     func addRemoval(of node: CodeBlockItemSyntax) {
         guard !node.isResult else { return }
         switch node.item {
@@ -155,7 +155,7 @@ extension SiteFinder {
 }
 
 extension CodeBlockItemSyntax {
-    /// Whether the item is all of a body whose value it is; bodies of closures count as such.
+    /// Whether the item is the only one of a body and its value; closures count as such bodies.
     fileprivate var isResult: Bool {
         guard let list = parent, list.children(viewMode: .sourceAccurate).count == 1,
             let body = list.parent

@@ -147,7 +147,7 @@ struct AttachmentQuotaTests {
 
     /// Each file counts its 200,000 bytes plus an overhead of 16,384.
     @Test(arguments: [(216_384, 1), (216_383, 0), (432_768, 2), (432_767, 1)])
-    func `files of exactly the quota are stored, and not with a byte less`(
+    func `files that fill the quota exactly are stored, and longer ones are not`(
         _ quota: Int, _ count: Int
     ) throws {
         let scene = try scene(quota: quota)

@@ -32,7 +32,7 @@ import Testing
         try scene.run()
     }
 
-    /// Drops the last entries of the log, and appends another one in their place.
+    /// Drops the last entries of the log, and appends another entry.
     private func truncate(_ scene: DocumentScene, _ log: LogDouble, by count: Int = 2) throws {
         log.truncate(0, by: count)
         try insert(scene, 0, ["late"])
