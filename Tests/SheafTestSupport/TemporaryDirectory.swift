@@ -10,11 +10,12 @@
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// Creates an empty directory.
+    /// Creates an empty directory in the directory that `TMPDIR` names, otherwise in `/tmp`.
     package init() {
-        var template = Array("/tmp/sheaf-test-XXXXXX".utf8CString)
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/sheaf-test-XXXXXX".utf8CString)
         guard let created = mkdtemp(&template) else {
-            preconditionFailure("Failed to create a directory in /tmp.")
+            preconditionFailure("Failed to create a directory in \(parent).")
         }
         path = String(cString: created)
     }

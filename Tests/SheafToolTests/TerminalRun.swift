@@ -83,9 +83,10 @@ final class TerminalRun {
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "TERM": "xterm", "SHEAF_PAGER": "", "LC_ALL": "C.UTF-8",
         ]
-        // Tests/PlantedBugs selects a bug by a variable.
-        let bug = "SHEAF_PLANTED_BUG"
-        variables[bug] = ProcessInfo.processInfo.environment[bug]
+        // Tests/PlantedBugs and Tests/Mutation select a change of the program by variables.
+        for name in ["SHEAF_PLANTED_BUG", "SHEAF_MUTANT", "SHEAF_MUTANTS_REACHED"] {
+            variables[name] = ProcessInfo.processInfo.environment[name]
+        }
         variables.merge(environment) { $1 }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -51,7 +51,7 @@ extension AttachmentID: CustomStringConvertible {
                 text[2 * index] = Self.digit(bytes[index] >> 4)
                 text[2 * index + 1] = Self.digit(bytes[index] & 15)
             }
-            return text.count
+            return 2 * bytes.count
         }
     }
 }
