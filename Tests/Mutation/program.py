@@ -3,7 +3,6 @@
 import bisect
 import json
 import os
-import re
 import subprocess
 from collections import defaultdict
 
@@ -77,9 +76,9 @@ class Program:
             output = self.compile()
             if output is None:
                 return mutants
-            kept = self.without_errors(mutants, output)
+            kept, wrong = self.without_errors(mutants, output)
             print(f"  {len(mutants) - len(kept)} mutants do not compile", flush=True)
-            unbuilt.update(mutant.key for mutant in mutants if mutant not in kept)
+            unbuilt.update(mutant.key for mutant in wrong)
             with open(self.known, "w") as file:
                 json.dump(sorted(unbuilt), file)
             mutants = kept
@@ -124,28 +123,31 @@ class Program:
         return text.replace(ADDED, b"\n").decode() + f"\npublic import {MODULE}\n"
 
     def without_errors(self, mutants, output):
-        """Returns the mutants without those at the errors of a build."""
+        """Returns the mutants without those that a build may not compile, and those it does not."""
         errors = sources.errors(output, self.copy)
         by_path = defaultdict(list)
         for mutant in mutants:
             by_path[mutant.site["path"]].append(mutant)
-        removed = set()
+        # Mutants that may cause errors, and the only ones on the line of one.
+        removed, wrong = set(), []
         for path, line, _ in errors:
             of_path = by_path.get(path, [])
             line -= bisect.bisect_left(self.added.get(path, []), line)
             # An error may be reported at another line of the declaration, or elsewhere in the file.
+            of_line = [each for each in of_path if line in lines_of(each)]
+            if len(of_line) == 1:
+                wrong += of_line
             removed.update(numbers(
-                [each for each in of_path if line in lines_of(each)]
+                of_line
                 or [each for each in of_path if within(line, each.site["declaration"])]
                 or of_path))
-        if not removed and re.search(r"error: fatalError|compile command failed", output):
-            # A crash of the compiler names no line: remove the mutants of the files it names.
-            for path in by_path:
-                if path in output:
-                    removed.update(numbers(by_path[path]))
+        if not removed:
+            # A crash of the compiler names no line, but all files that it compiled.
+            named = [mutant for mutant in mutants if mutant.site["path"] in output]
+            removed.update(numbers(named[:(len(named) + 1) // 2]))
         if not removed:
             raise Failure("the sources do not build:\n" + output[-2_000:])
-        return [mutant for mutant in mutants if mutant.number not in removed]
+        return [mutant for mutant in mutants if mutant.number not in removed], wrong
 
 
 def numbers(mutants):
@@ -186,4 +188,4 @@ def switched(mutant, text):
         return b"(%s ? (%s) : (%s))" % (condition, change.replace(b"\n", ADDED), text)
     if form == "removal":
         return b"if !%s { %s }" % (condition, text)
-    return b" if %s { %s }%s" % (condition, change, text)
+    return b" if %s { %s };%s" % (condition, change, text)

@@ -4,6 +4,7 @@ import json
 import os
 from collections import defaultdict
 
+import sites
 import sources
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -12,22 +13,44 @@ KILLED, SURVIVED, UNREACHED, EQUAL = "killed", "survived", "not reached", "equiv
 
 
 class Equivalents:
-    """Mutants that change nothing that a program promises, each with the reason."""
+    """Mutants that change nothing that a program promises, each with the reason.
 
-    def __init__(self, root):
-        self.root = root
+    An entry names the first line of its site, which changes less often than its number. Of several
+    equal changes of equal lines in a file, `occurrence` says which one is meant; the first is 1.
+    """
+
+    def __init__(self, root, found):
+        self.root, self.lines = root, {}
         with open(EQUIVALENT) as file:
             self.known = {
-                (entry["path"], entry["line"], entry["change"]): entry["reason"]
-                for entry in json.load(file)}
+                (*[entry[name] for name in ("path", "line", "change")], entry.get("occurrence", 1)):
+                entry["reason"] for entry in json.load(file)}
+        # The positions of each change of each line, in the order of the source.
+        self.positions = defaultdict(list)
+        paths = {path for path, *_ in self.known}
+        for site in found:
+            if site["path"] in paths:
+                for change in site["changes"]:
+                    self.positions[self.key(site, change)].append(site["start"])
 
     def reason(self, mutant):
-        return self.known.get((mutant.site["path"], self.line(mutant), mutant.described()))
+        """Returns the reason why a mutant is equivalent, or None."""
+        site = mutant.site
+        key = self.key(site, mutant.change)
+        if site["start"] not in self.positions[key]:
+            return None
+        return self.known.get((*key, self.positions[key].index(site["start"]) + 1))
 
-    def line(self, mutant):
-        """Returns the first line of a site, which names it better than a number would."""
-        text = sources.read(os.path.join(self.root, mutant.site["path"]))
-        return text.split("\n")[mutant.site["line"] - 1].strip()
+    def unmatched(self):
+        """Returns the entries that no change of the sources has."""
+        return [
+            key for key in self.known if len(self.positions[key[:3]]) < key[3]]
+
+    def key(self, site, change):
+        path = site["path"]
+        if path not in self.lines:
+            self.lines[path] = sources.read(os.path.join(self.root, path)).split("\n")
+        return path, self.lines[path][site["line"] - 1].strip(), sites.described(site, change)
 
 
 def entry(mutant, status, **more):
@@ -63,7 +86,8 @@ def page(result):
     equal = len(entries) - all_of_them
     lines = [
         "# Mutants", "",
-        f"{len(entries)} mutants of {result['sites']} sites, drawn with seed {result['seed']}: "
+        f"{len(entries)} of {result['count']} mutants, drawn with seed {result['seed']} from "
+        f"{result['sites']} sites: "
         f"{killed} killed of {all_of_them} that are not equivalent, {percent(entries)}; "
         f"{equal} equivalent. {result['seconds'] / 60:.0f} minutes.", ""]
     for key in ("target", "kind"):
@@ -80,8 +104,12 @@ def page(result):
     for path, group in grouped(entries, "path"):
         for each in sorted(group, key=lambda each: each["line"]):
             if each["status"] in (SURVIVED, UNREACHED):
-                note = "" if each["status"] == SURVIVED else " (no test reaches it)"
+                ran, reaching = each["suites"]
+                note = f" ({ran} of {reaching} suites ran)" if ran < reaching else ""
+                note = note if reaching else " (no test reaches it)"
                 lines.append(f"- {path}:{each['line']} `{each['change']}`{note}")
+    lines += ["", "## Suites that fail without mutants, and are not used", ""]
+    lines += [f"- {name}: {reason}" for name, reason in sorted(result["failing"].items())]
     lines += ["", "## Equivalent mutants", ""]
     for each in entries:
         if each["status"] == EQUAL:

@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODULES = ["SwiftSyntax", "SwiftParser", "SwiftOperators"]
 # Conditions of `#if` that are true on the platform of this run.
 CONDITIONS = [
-    "canImport(Glibc)", "canImport(Glibc) || canImport(Musl)", "canImport(FoundationEssentials)",
+    "os(Linux)", "DEBUG", "canImport(Glibc)", "canImport(Glibc) || canImport(Musl)", "canImport(FoundationEssentials)",
     "!canImport(Darwin)"]
 # Texts of the language reference.
 EXCLUDED = ["SheafReference"]
@@ -40,12 +40,16 @@ class Mutant:
         return f"{self.site['path']}:{self.site['start']}: {self.described()}"
 
     def described(self):
-        """Returns the change on one line."""
-        before, after = (" ".join(text.split()) for text in (self.site["before"], self.change))
-        kind = self.site["kind"]
-        if kind == "early return":
-            return kind
-        return f"{kind}: {before}" if kind == "statement removed" else f"{kind}: {before} → {after}"
+        return described(self.site, self.change)
+
+
+def described(site, change):
+    """Returns a change on one line."""
+    before, after = (" ".join(text.split()) for text in (site["before"], change))
+    kind = site["kind"]
+    if kind == "early return":
+        return kind
+    return f"{kind}: {before}" if kind == "statement removed" else f"{kind}: {before} → {after}"
 
 
 def build_finder(directory):
@@ -69,14 +73,14 @@ def build_finder(directory):
     return finder
 
 
-def find(finder, root, traits):
-    """Returns all sites of the sources, in the order of paths and lines."""
+def find(finder, root, traits, absent):
+    """Returns all sites of the sources that are compiled with traits, in the order of paths."""
     folder = os.path.join(root, "Sources")
     paths = sorted(
         os.path.join("Sources", name) for name in sources.files_of(folder)
         if name.endswith(".swift") and name.split(os.sep)[0] not in EXCLUDED)
     found = subprocess.run(
-        [finder, root, *CONDITIONS, *traits], input="\n".join(paths) + "\n", check=True,
+        [finder, root, *CONDITIONS, *traits, *[f"!{trait}" for trait in absent]], input="\n".join(paths) + "\n", check=True,
         capture_output=True, text=True)
     return [json.loads(line) for line in found.stdout.splitlines()]
 

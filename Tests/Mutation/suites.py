@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -15,10 +16,17 @@ from program import REACHED, VARIABLE
 TIMEOUT_FACTOR, MINIMUM_SECONDS = 6, 30
 # Time limit of a suite without a mutant, in seconds.
 LONGEST = 900
+# Number of attempts to run a suite without a mutant.
+RECORDINGS = 2
 # Durations of suites that share a process, in seconds; the start of a process takes some of its own.
 SHARED_SECONDS = 2.5
 # Interval in which the output of a process is searched for failures, in seconds.
 POLL_SECONDS = 0.05
+TIME_LIMIT = "time limit"
+# Memory of a process in bytes, because a mutant may allocate without end.
+MAXIMUM_MEMORY = 8 << 30
+# Time for the descendants of an ended process to end, in seconds: they stop servers, for example.
+GRACE_SECONDS = 5
 FAILURE = re.compile(r"recorded an issue|Fatal error: |^violation: |^difference: ", re.MULTILINE)
 
 
@@ -36,12 +44,24 @@ class Suite:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """The suites of the run that killed a mutant and their failure, or None; what it took."""
+
+    names: list | None
+    failure: str | None
+    seconds: float
+    # Number of suites that ran.
+    count: int
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """The result of a process: its failure or None, its duration in seconds, and its output."""
+    """The result of a process: its failure or None, and its duration in seconds."""
 
     failure: str | None
     seconds: float
-    output: str
+    # Whether the process ended by a signal.
+    is_trap: bool
 
 
 class Runner:
@@ -67,53 +87,71 @@ class Runner:
 
     def record(self, name, command, count):
         """Runs a suite without a mutant; returns it, or the reason why it cannot be used."""
-        with tempfile.NamedTemporaryFile(dir=self.directory) as marks:
-            marks.truncate(count + 1)
-            outcome = self.run(command or self.command([name]), 0, LONGEST, {REACHED: marks.name})
-            marks.seek(0)
-            reached = frozenset(
-                number for number, mark in enumerate(marks.read()) if mark and number)
-        if outcome.failure:
-            return outcome.failure
-        return Suite(name, command, outcome.seconds, reached)
+        for _ in range(RECORDINGS):
+            with tempfile.NamedTemporaryFile(dir=self.directory) as marks:
+                marks.truncate(count + 1)
+                outcome = self.run(
+                    command or self.command([name]), 0, LONGEST, {REACHED: marks.name})
+                marks.seek(0)
+                reached = frozenset(
+                    number for number, mark in enumerate(marks.read()) if mark and number)
+            if not outcome.failure:
+                return Suite(name, command, outcome.seconds, reached)
+        return outcome.failure
 
-    def killer(self, mutant, suites, budget):
-        """Returns the suites of the run that kills a mutant, the failure, and the seconds it took.
+    def judge(self, mutant, suites, budget):
+        """Runs suites with a mutant until one fails; returns a `Verdict`.
 
         Suites that together take more than the budget are not run.
         """
-        spent = 0.0
+        spent, count = 0.0, 0
         for batch in batches(suites, budget):
             command = batch[0].command or self.command([suite.name for suite in batch])
             duration = sum(suite.seconds for suite in batch)
             limit = TIMEOUT_FACTOR * duration + MINIMUM_SECONDS
             outcome = self.run(command, mutant.number, limit)
             spent += outcome.seconds
-            if outcome.failure:
-                return [suite.name for suite in batch], outcome.failure, spent
-        return None, None, spent
+            count += len(batch)
+            if outcome.failure and self.is_confirmed(outcome, command, mutant.number, limit):
+                return Verdict([suite.name for suite in batch], outcome.failure, spent, count)
+        return Verdict(None, None, spent, count)
+
+    def is_confirmed(self, outcome, command, number, limit):
+        """Whether a failure is one of the mutant, and not of a busy machine."""
+        if outcome.is_trap:
+            return True
+        if outcome.failure == TIME_LIMIT:
+            return self.run(command, 0, limit).failure is None
+        return self.run(command, number, limit).failure is not None
 
     def run(self, command, number, limit, variables={}):
         """Runs a command until it ends, reports a failure, or exceeds its time limit."""
         environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", **self.variables)
         environment.update(variables)
         environment[VARIABLE] = str(number)
-        # Files of killed processes would otherwise stay.
-        temporary = tempfile.mkdtemp(dir=self.directory)
+        # Files of killed processes would otherwise stay. A short path, because some are sockets.
+        temporary = tempfile.mkdtemp(prefix="m")
         environment["TMPDIR"] = temporary
         started = time.monotonic()
         # A file, because a pipe stays open while any descendant has it.
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
                 command, cwd=self.program.copy, env=environment, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=limit_memory)
             try:
                 failure = self.wait(process, output, started + limit)
+                seconds = time.monotonic() - started
+                is_trap = process.poll() is not None and process.returncode < 0
             finally:
-                catchers.end(process.pid)
+                process.kill()
                 process.wait()
+                until = time.monotonic() + GRACE_SECONDS
+                while catchers.members(process.pid) and time.monotonic() < until:
+                    time.sleep(POLL_SECONDS)
+                catchers.end(process.pid)
                 shutil.rmtree(temporary, ignore_errors=True)
-            return Outcome(failure, time.monotonic() - started, text_of(output))
+            return Outcome(failure, seconds, is_trap)
 
     def wait(self, process, output, end):
         """Returns the failure that a process reports, or None."""
@@ -129,11 +167,15 @@ class Runner:
                 if code is not None:
                     break
             if time.monotonic() > end:
-                return "time limit"
+                return TIME_LIMIT
             time.sleep(POLL_SECONDS)
         if code != 0:
             return f"exit code {code}: {catchers.reason(text_of(output))}"
         return None
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_DATA, (MAXIMUM_MEMORY, MAXIMUM_MEMORY))
 
 
 def text_of(output, start=0):

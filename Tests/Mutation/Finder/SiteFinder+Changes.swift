@@ -60,7 +60,9 @@ extension SiteFinder {
     /// Adds the negation of a condition that has no other operator.
     func addNegation(of condition: ExprSyntax) {
         // The negation of these is one of their own changes.
-        if condition.is(InfixOperatorExprSyntax.self) || condition.is(BooleanLiteralExprSyntax.self)
+        let infix = condition.as(InfixOperatorExprSyntax.self)?.operator
+        let name = infix?.as(BinaryOperatorExprSyntax.self)?.operator.text ?? ""
+        if Self.comparisons[name] != nil || condition.is(BooleanLiteralExprSyntax.self)
             || condition.as(PrefixOperatorExprSyntax.self)?.operator.text == "!"
         {
             return
@@ -99,7 +101,7 @@ extension SiteFinder {
             if isExcluded(call) { return }
             add(node, "statement removed", [""], form: .removal)
         } else if let infix = inner.as(InfixOperatorExprSyntax.self), infix.isAssignment,
-            !infix.isInitialization
+            !infix.operator.is(AssignmentExprSyntax.self) || !infix.isInitialization
         {
             add(node, "statement removed", [""], form: .removal)
         }
@@ -107,8 +109,11 @@ extension SiteFinder {
 
     /// Adds a return at the start of a function without a result.
     func addReturn(to node: FunctionDeclSyntax) {
-        guard let body = node.body, node.signature.returnClause == nil, body.statements.count > 1
+        guard let body = node.body, node.signature.returnClause == nil,
+            let first = body.statements.first
         else { return }
+        // The removal of the only statement has the same effect.
+        if body.statements.count == 1, case .expr = first.item { return }
         let offset = body.leftBrace.endPositionBeforeTrailingTrivia.utf8Offset
         add(
             body.statements, "early return", [" return"], form: .insertion, from: offset,

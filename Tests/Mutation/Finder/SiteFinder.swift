@@ -68,7 +68,7 @@ final class SiteFinder: SyntaxVisitor {
 
     private func declaration(around node: Syntax) -> ClosedRange<Int> {
         var node = node
-        while let parent = node.parent, !node.kind.isDeclarationWithBody { node = parent }
+        while let parent = node.parent, !node.isDeclarationWithBody { node = parent }
         return line(of: node.positionAfterSkippingLeadingTrivia)...line(of: node.endPosition)
     }
 
@@ -87,7 +87,9 @@ final class SiteFinder: SyntaxVisitor {
     }
 
     override func visit(_ node: PatternBindingSyntax) -> SyntaxVisitorContinueKind {
-        Self.descriptions.contains(node.pattern.trimmedDescription) ? .skipChildren : .visitChildren
+        let isText = node.typeAnnotation?.type.trimmedDescription.hasPrefix("String") ?? false
+        return isText && Self.descriptions.contains(node.pattern.trimmedDescription)
+            ? .skipChildren : .visitChildren
     }
 
     override func visit(_ node: IfConfigDeclSyntax) -> SyntaxVisitorContinueKind {
@@ -123,8 +125,17 @@ final class SiteFinder: SyntaxVisitor {
     }
 
     override func visit(_ node: BooleanLiteralExprSyntax) -> SyntaxVisitorContinueKind {
-        add(node, "constant", [node.literal.text == "true" ? "false" : "true"])
+        // Without `while true`, a function would have to return at its end.
+        if node.parent?.parent?.parent?.is(WhileStmtSyntax.self) != true {
+            add(node, "constant", [node.literal.text == "true" ? "false" : "true"])
+        }
         return .visitChildren
+    }
+
+    // A `switch` over changed patterns is often not exhaustive.
+    override func visit(_ node: SwitchCaseItemSyntax) -> SyntaxVisitorContinueKind {
+        if let condition = node.whereClause { walk(condition) }
+        return .skipChildren
     }
 
     override func visit(_ node: ConditionElementSyntax) -> SyntaxVisitorContinueKind {
@@ -163,11 +174,12 @@ final class SiteFinder: SyntaxVisitor {
     }
 }
 
-extension SyntaxKind {
+extension Syntax {
+    /// Whether the node is a declaration with a body, in a type or a file.
     fileprivate var isDeclarationWithBody: Bool {
-        switch self {
-        case .functionDecl, .initializerDecl, .deinitializerDecl, .subscriptDecl, .variableDecl:
-            true
+        switch kind {
+        case .functionDecl, .initializerDecl, .deinitializerDecl, .subscriptDecl: true
+        case .variableDecl: parent?.is(MemberBlockItemSyntax.self) == true
         default: false
         }
     }
