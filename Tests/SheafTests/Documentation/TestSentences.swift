@@ -26,8 +26,12 @@ enum TestSentences {
 
     /// Returns the name of the suite that a line begins.
     private static func suiteName(_ line: Substring) -> String? {
-        guard let first = line.first, first != " ", first != "/" else { return nil }
-        let words = line.split(separator: " ")
+        // A suite may be in the extension of another one.
+        let code = line.drop { $0 == " " }
+        guard code.startIndex == line.startIndex || code.hasPrefix("@Suite"),
+            !code.hasPrefix("/")
+        else { return nil }
+        let words = code.split(separator: " ")
         guard
             let kind = words.dropLast().firstIndex(where: {
                 ["actor", "class", "enum", "extension", "struct"].contains($0)
