@@ -61,6 +61,27 @@ import Testing
         try engine.close()
     }
 
+    @Test func `a segment is written after a file of its name could not be removed`() throws {
+        let volume = SimulatedVolume()
+        let engine = try engine(volume)
+        try append(1, to: engine)
+        try engine.flush()
+        for operation in [VolumeError.Operation.synchronizeNames, .remove] {
+            volume.inject(SimulatedFault(.error(.noSpace), of: operation, forEver: true))
+        }
+        #expect(throws: StorageError.self) { try engine.prepareNextSegment() }
+        #expect(try volume.names().contains("0000000002.log"))
+        volume.removeFaults()
+        try append(10, to: engine)
+        try engine.flush()
+        try engine.prepareNextSegment()
+        #expect(try volume.names().contains("0000000003.log"))
+        try engine.close()
+        let reopened = try self.engine(volume)
+        #expect(reopened.snapshot().commit == 11)
+        try reopened.close()
+    }
+
     /// Returns the lengths of the slices that fill a segment of a mebibyte.
     ///
     /// `duration` is the time in nanoseconds that the disk needs for a slice of some length.

@@ -30,6 +30,8 @@ final class SegmentPreparation: Sendable {
         ///
         /// Records of later segments may be pending; a prepared file is that of the next segment.
         var lastRequested: UInt32 = 0
+        /// The segment whose file could be neither completed nor removed.
+        var leftover: UInt32?
     }
 
     private let state = Monitor(State())
@@ -129,6 +131,10 @@ final class SegmentPreparation: Sendable {
         _ number: UInt32, length: Int, slice: Int
     ) throws(VolumeError) -> any VolumeFile {
         let name = FileName.name(ofSegment: number)
+        if state.withLock({ $0.leftover == number }) {
+            try volume.remove(name)
+            state.withLock { $0.leftover = nil }
+        }
         let file = try volume.open(name, .create)
         do throws(VolumeError) {
             try fill(file, length: length, slice: slice)
@@ -136,7 +142,10 @@ final class SegmentPreparation: Sendable {
             return file
         } catch {
             file.close()
-            try? volume.remove(name)
+            // A file that stays would prevent the creation of the segment.
+            do throws(VolumeError) { try volume.remove(name) } catch {
+                state.withLock { $0.leftover = number }
+            }
             throw error
         }
     }
