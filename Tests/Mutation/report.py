@@ -42,9 +42,11 @@ class Equivalents:
         return self.known.get((*key, self.positions[key].index(site["start"]) + 1))
 
     def unmatched(self):
-        """Returns the entries that no change of the sources has."""
+        """Returns the entries that no change of the compiled sources has."""
+        compiled = {path for path, *_ in self.positions}
         return [
-            key for key in self.known if len(self.positions[key[:3]]) < key[3]]
+            key for key in self.known
+            if key[0] in compiled and len(self.positions[key[:3]]) < key[3]]
 
     def key(self, site, change):
         path = site["path"]

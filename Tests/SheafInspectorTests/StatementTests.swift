@@ -30,17 +30,9 @@ extension InspectorTests {
 
         @Test func `rows are limited by number and by length`() async throws {
             let fixture = try await InspectorFixture()
-            try await fixture.store.transaction { transaction in
-                for number in 0..<1_200 {
-                    try await transaction.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
-                }
-                return TransactionCompletion.commit
-            }
+            try await fixture.insertCars(1_200)
             func count(_ statement: String, _ further: Object = Object()) throws -> (Int, Bool) {
-                let (status, answer) = try fixture.query(statement, further)
-                #expect(status == 200)
-                guard case .array(let rows)? = answer["rows"] else { return (-1, false) }
-                return (rows.count, answer["isTruncated"] == true)
+                try fixture.count(statement, further)
             }
             #expect(try count("SELECT * FROM cars") == (1_000, true))
             #expect(try count("SELECT * FROM cars", ["limit": 5]) == (5, true))
@@ -65,17 +57,9 @@ extension InspectorTests {
 
         @Test func `the rows of an answer reach each limit, and no more`() async throws {
             let fixture = try await InspectorFixture()
-            try await fixture.store.transaction { transaction in
-                for number in 0..<1_001 {
-                    try await transaction.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
-                }
-                return TransactionCompletion.commit
-            }
+            try await fixture.insertCars(1_001)
             func count(_ statement: String, _ further: Object = Object()) throws -> (Int, Bool) {
-                let (status, answer) = try fixture.query(statement, further)
-                #expect(status == 200)
-                guard case .array(let rows)? = answer["rows"] else { return (-1, false) }
-                return (rows.count, answer["isTruncated"] == true)
+                try fixture.count(statement, further)
             }
             #expect(try count("SELECT * FROM cars WHERE _id < 1000") == (1_000, false))
             #expect(try count("SELECT * FROM cars") == (1_000, true))
@@ -224,5 +208,24 @@ extension InspectorTests {
             #expect(lines.contains("sheaf_commit 0"))
             await fixture.inspector.stop()
         }
+    }
+}
+
+extension InspectorFixture {
+    fileprivate func insertCars(_ count: Int) async throws {
+        try await store.transaction { transaction in
+            for number in 0..<count {
+                try await transaction.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
+            }
+            return TransactionCompletion.commit
+        }
+    }
+
+    /// Returns the number of rows of an answer, and whether it is truncated.
+    fileprivate func count(_ statement: String, _ further: Object) throws -> (Int, Bool) {
+        let (status, answer) = try query(statement, further)
+        #expect(status == 200)
+        guard case .array(let rows)? = answer["rows"] else { return (-1, false) }
+        return (rows.count, answer["isTruncated"] == true)
     }
 }

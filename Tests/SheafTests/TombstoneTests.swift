@@ -134,11 +134,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: [63, 64, 65, 130] as [Int64])
-    func `up to 64 wrong index entries are reported`(count: Int64) throws {
-        try insert(0..<count, into: simulation)
-        try simulation.commit((0..<count).map { DocumentChange("cars", .integer($0), .delete) })
-        try simulation.store.flush()
+    private func removeIndexEntriesOfTombstones() throws {
         var batch = WriteBatch()
         batch.keepsIndexProgress = true
         batch.indexChanges.removeEntries(in: TombstoneTests.indexEntries)
@@ -146,6 +142,14 @@ import Testing
             StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
         _ = try simulation.store.append(batch)
         try simulation.store.flush()
+    }
+
+    @Test(arguments: [63, 64, 65, 130] as [Int64])
+    func `up to 64 wrong index entries are reported`(count: Int64) throws {
+        try insert(0..<count, into: simulation)
+        try simulation.commit((0..<count).map { DocumentChange("cars", .integer($0), .delete) })
+        try simulation.store.flush()
+        try removeIndexEntriesOfTombstones()
         let findings = try IndexVerifier.verify(simulation.engine.snapshot()).findings
         #expect(findings.count == min(Int(count), 64))
     }
@@ -158,13 +162,7 @@ import Testing
         try simulation.createIndex("by a", on: "cars", [.init(["a"])])
         try simulation.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
         // Stores of older versions have no index entries of tombstones.
-        var batch = WriteBatch()
-        batch.keepsIndexProgress = true
-        batch.indexChanges.removeEntries(in: TombstoneTests.indexEntries)
-        try batch.put(
-            StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
-        _ = try simulation.store.append(batch)
-        try simulation.store.flush()
+        try removeIndexEntriesOfTombstones()
         try simulation.store.writeCheckpoint()
         let name = try #require(try simulation.volume.names().first { $0.hasSuffix(".checkpoint") })
         if isFollowed { try insert(6..<7, into: simulation) }
