@@ -63,6 +63,7 @@ class Program:
         self.copy = os.path.join(directory, "copy")
         self.scratch = os.path.join(directory, "build")
         self.known = os.path.join(directory, "unbuilt.json")
+        self.durations = os.path.join(directory, "durations.json")
         self.traits = traits
         # For each path, the numbers of the lines whose end the original does not have.
         self.added = {}

@@ -5,7 +5,6 @@ import os
 from collections import defaultdict
 
 import sites
-import sources
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EQUIVALENT = os.path.join(HERE, "equivalent.json")
@@ -19,8 +18,7 @@ class Equivalents:
     equal changes of equal lines in a file, `occurrence` says which one is meant; the first is 1.
     """
 
-    def __init__(self, root, found):
-        self.root, self.lines = root, {}
+    def __init__(self, found):
         with open(EQUIVALENT) as file:
             self.known = {
                 (*[entry[name] for name in ("path", "line", "change")], entry.get("occurrence", 1)):
@@ -49,17 +47,33 @@ class Equivalents:
             if key[0] in compiled and len(self.positions[key[:3]]) < key[3]]
 
     def key(self, site, change):
-        path = site["path"]
-        if path not in self.lines:
-            self.lines[path] = sources.read(os.path.join(self.root, path)).split("\n")
-        return path, self.lines[path][site["line"] - 1].strip(), sites.described(site, change)
+        return site["path"], site["text"], sites.described(site, change)
+
+
+class Earlier:
+    """The report of an earlier run, whose survivors run again.
+
+    Mutants are the same if their path, the text of their line, and their change are.
+    """
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.result = json.load(file)
+        self.known = defaultdict(list)
+        for each in self.result["mutants"]:
+            self.known[each["path"], each["text"], each["change"]].append(each)
+
+    def killed(self, mutant):
+        """Returns the earlier result of a mutant if it was killed, or None."""
+        found = self.known[mutant.site["path"], mutant.site["text"], mutant.described()]
+        return found[0] if found and all(each["status"] == KILLED for each in found) else None
 
 
 def entry(mutant, status, **more):
     """Returns the result of a mutant."""
     return {
         "number": mutant.number, "target": mutant.target, "path": mutant.site["path"],
-        "line": mutant.site["line"], "kind": mutant.site["kind"], "change": mutant.described(),
+        "line": mutant.site["line"], "text": mutant.site["text"], "kind": mutant.site["kind"], "change": mutant.described(),
         "status": status, **more}
 
 

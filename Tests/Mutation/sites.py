@@ -1,9 +1,11 @@
 """The parts of the sources that mutants change, found by a program that uses SwiftSyntax."""
 
+import hashlib
+import itertools
 import json
 import os
-import random
 import subprocess
+from collections import defaultdict
 from dataclasses import dataclass
 
 import sources
@@ -12,8 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODULES = ["SwiftSyntax", "SwiftParser", "SwiftOperators"]
 # Conditions of `#if` that are true on the platform of this run.
 CONDITIONS = [
-    "os(Linux)", "DEBUG", "canImport(Glibc)", "canImport(Glibc) || canImport(Musl)", "canImport(FoundationEssentials)",
-    "!canImport(Darwin)"]
+    "os(Linux)", "DEBUG", "canImport(Glibc)", "canImport(Glibc) || canImport(Musl)",
+    "canImport(FoundationEssentials)", "!canImport(Darwin)"]
 # Texts of the language reference.
 EXCLUDED = ["SheafReference"]
 
@@ -79,16 +81,31 @@ def find(finder, root, traits, absent):
     paths = sorted(
         os.path.join("Sources", name) for name in sources.files_of(folder)
         if name.endswith(".swift") and name.split(os.sep)[0] not in EXCLUDED)
+    conditions = [*CONDITIONS, *traits, *[f"!{trait}" for trait in absent]]
     found = subprocess.run(
-        [finder, root, *CONDITIONS, *traits, *[f"!{trait}" for trait in absent]], input="\n".join(paths) + "\n", check=True,
+        [finder, root, *conditions], input="\n".join(paths) + "\n", check=True,
         capture_output=True, text=True)
-    return [json.loads(line) for line in found.stdout.splitlines()]
+    result = [json.loads(line) for line in found.stdout.splitlines()]
+    for path, of_path in itertools.groupby(result, lambda site: site["path"]):
+        lines = sources.read(os.path.join(root, path)).split("\n")
+        for site in of_path:
+            # Other changes of a file seldom change the text of a line.
+            site["text"] = lines[site["line"] - 1].strip()
+    return result
 
 
 def draw(found, count, seed):
-    """Returns mutants of a random selection of sites; equal seeds select equal mutants."""
-    randomness = random.Random(seed)
-    drawn = randomness.sample(found, min(count, len(found)))
+    """Returns mutants of a random selection of sites; equal seeds select equal mutants.
+
+    Each site has a rank of its own, so that a change of the sources exchanges few mutants.
+    """
+    ranked, occurrences = [], defaultdict(int)
+    for site in found:
+        name = "\0".join(site[key] for key in ("path", "text", "kind", "before"))
+        occurrences[name] += 1
+        digest = hashlib.sha256(f"{seed}\0{name}\0{occurrences[name]}".encode()).digest()
+        ranked.append((digest, site))
+    ranked.sort(key=lambda each: each[0])
     return [
-        Mutant(number, site, randomness.choice(site["changes"]))
-        for number, site in enumerate(drawn, 1)]
+        Mutant(number, site, site["changes"][digest[-1] % len(site["changes"])])
+        for number, (digest, site) in enumerate(ranked[:count], 1)]
