@@ -1,3 +1,5 @@
+import SheafBytes
+
 extension BTreeSnapshot {
     /// Passes all pages of the snapshot to `body`, the root first, in a canonical form.
     ///
@@ -34,7 +36,7 @@ extension BTreeSnapshot {
 extension BTreePage {
     /// Copies `source` without its version and without unused bytes.
     fileprivate func copyCompacted(_ source: BTreePage) {
-        base.initializeMemory(as: UInt8.self, repeating: 0, count: Layout.size)
+        UnsafeMutableRawBufferPointer(start: base, count: Layout.size).fillWithZeros()
         clear(level: source.level, version: 0)
         weights = source.weights
         setPrefix(source.prefix, count: source.prefixCount)

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// A loader of files on disks with bad sectors.
 ///
 /// Accessing a bad sector through a mapping would kill the process. Every byte is therefore read
@@ -46,13 +48,13 @@ enum FileLoader {
     /// Copies the readable sectors of a file into memory.
     private static func copy(_ file: any VolumeFile, length: Int, size: Int) -> Loaded {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 4_096)
-        copy.initializeMemory(as: UInt8.self, repeating: 0)
+        copy.fillWithZeros()
         var unreadable: [Range<Int>] = []
         for start in stride(from: 0, to: length, by: sectorLength) {
             let sector = start..<min(start + sectorLength, length)
             let target = UnsafeMutableRawBufferPointer(rebasing: copy[sector])
             guard !canRead(sector, of: file, into: target) else { continue }
-            target.initializeMemory(as: UInt8.self, repeating: 0)
+            target.fillWithZeros()
             if let last = unreadable.last, last.upperBound == sector.lowerBound {
                 unreadable[unreadable.count - 1] = last.lowerBound..<sector.upperBound
             } else {
