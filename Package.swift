@@ -301,8 +301,8 @@ let package = Package(
             "SheafTestSupport", "SheafTransport"),
         .tests(
             "SheafInspectorTests", on: "Sheaf", "SheafDocument", "SheafInspector",
-            "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTestSupport",
-            "SheafTool"),
+            "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSync",
+            "SheafSystem", "SheafTestSupport", "SheafTool"),
         // They run the tool as it was built, and so depend on it.
         .tests(
             "SheafToolTests", on: "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork",

@@ -36,7 +36,7 @@ extension Hub {
             while threads.mayHaveOnlyCopies(through: progress.commit), pause(until: end) {}
         }
         closeConnections()
-        let last = Clock.system.monotonicNanoseconds() + Self.lastNanoseconds
+        let last = Self.lastDeadline(from: Clock.system.monotonicNanoseconds())
         while let isDone = isHubDurable(), !isDone, pause(until: last) {}
         let now = Clock.system.monotonicNanoseconds()
         peer.request { $0?.appendHubMarks(at: now) }
@@ -63,9 +63,22 @@ extension Hub {
     /// Waits a moment; returns whether the deadline has not passed.
     private func pause(until deadline: UInt64) -> Bool {
         let now = Clock.system.monotonicNanoseconds()
-        guard now < deadline else { return false }
-        Monitor(false).wait(until: min(deadline, now + Self.stepNanoseconds)) { !$0 }
+        guard let end = Self.pauseEnd(at: now, until: deadline) else { return false }
+        Monitor(false).wait(until: end) { !$0 }
         return true
+    }
+
+    /// Returns the end of a pause that begins now, in nanoseconds; nil if the deadline has passed.
+    package static func pauseEnd(at now: UInt64, until deadline: UInt64) -> UInt64? {
+        now < deadline ? min(deadline, now + stepNanoseconds) : nil
+    }
+
+    /// Returns the time until which a hub waits that has ended its connections now.
+    package static func lastDeadline(from now: UInt64) -> UInt64 { now + lastNanoseconds }
+
+    /// Returns the time until which the thread of the peer must answer a question.
+    package static func answerDeadline(from now: UInt64) -> UInt64 {
+        now + UInt64(clamping: answerSeconds) * 1_000_000_000
     }
 
     private func unacknowledged() -> Int? { answer { $0.hubProgress?.unacknowledgedCount ?? 0 } }
@@ -86,7 +99,8 @@ extension Hub {
     private func answer<Answer: Sendable>(
         _ body: @escaping @Sendable (Replicator) -> Answer
     ) -> Answer? {
-        peer.answer(until: deadline(seconds: Self.answerSeconds), body)
+        let now = Clock.system.monotonicNanoseconds()
+        return peer.answer(until: Self.answerDeadline(from: now), body)
     }
 
     private func deadline(seconds: Int) -> UInt64 {

@@ -9,8 +9,6 @@
     final class NATSObjects: Sendable {
         /// Maximum number of chunks that are sent before they are acknowledged.
         private static let window = 4
-        /// Time after which `put` fails if no message is stored.
-        private static let patienceNanoseconds: UInt64 = 20_000_000_000
         private static let pauseNanoseconds: UInt64 = 500_000_000
 
         private let session: NATSSession
@@ -201,7 +199,7 @@
             _ count: Int, _ message: (Int) -> (subject: String, bytes: [UInt8])
         ) throws(HubLogError) {
             var rest = Array(0..<count)
-            var progressAt = Clock.system.monotonicNanoseconds()
+            var progress = NATSPutProgress(at: Clock.system.monotonicNanoseconds())
             while !rest.isEmpty {
                 let sending = Sending()
                 for number in rest {
@@ -214,10 +212,10 @@
                 }
                 let (failed, error) = sending.finish()
                 let now = Clock.system.monotonicNanoseconds()
-                if failed.count < rest.count { progressAt = now }
+                if failed.count < rest.count { progress.recordStored(at: now) }
                 if let error {
-                    let isLate = now > progressAt + Self.patienceNanoseconds
-                    guard error.isTransient, error != .stopped, !isLate else { throw error }
+                    guard error.isTransient, error != .stopped, !progress.isOver(at: now)
+                    else { throw error }
                     sending.pause()
                 }
                 rest = failed

@@ -20,7 +20,7 @@
         private struct State {
             var jobs: [Job] = []
             /// Messages without a guarantee, which no others precede.
-            var broadcasts: [(subject: String, bytes: [UInt8])] = []
+            var broadcasts = NATSBroadcasts()
             /// Messages that were sent and not acknowledged, by their addresses.
             var sent: [UInt: (length: Int, completion: Completion)] = [:]
             var sendingCount = 0
@@ -36,9 +36,7 @@
             var canSend: Bool { jobs.first.map { admits($0) } ?? false }
 
             /// Removes and returns what may be sent now; nothing after the end.
-            mutating func take() -> (
-                [NATSPublisher.Job], [(subject: String, bytes: [UInt8])]
-            ) {
+            mutating func take() -> ([NATSPublisher.Job], [NATSBroadcasts.Broadcast]) {
                 guard !isStopped else { return ([], []) }
                 var count = 0
                 while count < jobs.count, admits(jobs[count]) {
@@ -46,19 +44,14 @@
                     length += jobs[count].bytes.count
                     count += 1
                 }
-                defer {
-                    jobs.removeFirst(count)
-                    broadcasts = []
-                }
-                return (Array(jobs.prefix(count)), broadcasts)
+                defer { jobs.removeFirst(count) }
+                return (Array(jobs.prefix(count)), broadcasts.take())
             }
         }
 
         /// Maximum number and length of messages that are not acknowledged.
         private static let maximumCount = 4_096
         private static let maximumLength = 32 << 20
-        /// Maximum number of broadcasts that wait; beyond it, the oldest ones are lost.
-        private static let maximumBroadcasts = 1_024
 
         private let state: Monitor<State>
         private let session: NATSSession
@@ -90,10 +83,7 @@
         func broadcast(_ subject: String, _ bytes: [UInt8]) {
             state.withLock { state in
                 guard !state.isStopped else { return }
-                if state.broadcasts.count >= Self.maximumBroadcasts {
-                    state.broadcasts.removeFirst()
-                }
-                state.broadcasts.append((subject, bytes))
+                state.broadcasts.add(subject, bytes)
             }
             state.broadcast()
         }

@@ -57,9 +57,7 @@ struct FieldRows {
             let (fields, count) = try sample(StoreKey.documents(of: UInt16(number)))
             for path in fields.order {
                 guard let field = fields.known[path] else { continue }
-                let types = field.types.sorted { $0.key < $1.key }.map {
-                    Object.Field($0.key, .integer(Int64($0.value)))
-                }
+                let types = field.types.map { Object.Field($0.key, .integer(Int64($0.value))) }
                 let text = PathText.of(path)
                 rows.append([
                     "_id": .string("\(collection).\(text)"), "collection": .string(collection),

@@ -74,4 +74,39 @@ struct DamageTests {
         expectProblems(3, in: file)
         try await ditto.close()
     }
+
+    @Test func `a live query reports damaged documents, and calls its handler for none of them`()
+        async throws
+    {
+        let ditto = try await Ditto.open(at: directory.path("t.sheaf"))
+        ditto.store.onUnthrownError = { [problems] in problems.add("\($0)") }
+        for document in ["{ _id: 'a', color: 'needle-a' }", "{ _id: 'b' }"] {
+            try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS (\(document))")
+        }
+        let cars = ditto.store.collection("cars")
+        let (events, others) = (PrintedLines(), PrintedLines())
+        // The first result waits in the queue while its bytes are damaged.
+        let queue = DispatchQueue(label: "events")
+        queue.suspend()
+        let liveQuery = cars.findAll().observeLocal(deliverOn: queue) { cars, _ in
+            events.add("\(cars.count)")
+        }
+        // The result of a later query follows it.
+        let later = cars.findAll().observeLocal { cars, _ in others.add("\(cars.count)") }
+        #expect(await others.next(1) == ["2"])
+        later.stop()
+        let file = try {
+            defer { queue.resume() }
+            return try damage("needle-a")
+        }()
+        _ = await problems.next(1)
+        expectProblems(1, in: file)
+        // The next event follows the failed one.
+        try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 'c' })")
+        _ = await problems.next(1)
+        expectProblems(2, in: file)
+        #expect(events.all.isEmpty)
+        liveQuery.stop()
+        try await ditto.close()
+    }
 }

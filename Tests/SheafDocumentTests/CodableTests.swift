@@ -163,6 +163,28 @@ import Testing
         #expect(try decoder.decode(Photos.self, from: value) == Photos())
     }
 
+    @Test func `only values with dates, decimals or durations await a coding`() throws {
+        struct Nothing: Encodable {
+            func encode(to encoder: any Encoder) {}
+        }
+        struct Plain: Encodable {
+            var nothing = Nothing()
+            var list = [[1], []]
+            var text = "a"
+        }
+        struct Dated: Encodable {
+            var nothing = Nothing()
+            var dates = [Date(timeIntervalSince1970: 0)]
+        }
+        let plain: Value = ["nothing": [:], "list": [[1], []], "text": "a"]
+        #expect(try encoder.encodeForAnyCoding(Plain()).fixedValue == plain)
+        #expect(try encoder.encodeForAnyCoding(Nothing()).fixedValue == Value.object([:]))
+        let dated = try encoder.encodeForAnyCoding(Dated())
+        #expect(dated.fixedValue == nil)
+        let value = try encoder.encode(Dated())
+        #expect(try dated.value(ValueCoding()) == value)
+    }
+
     /// A type around another one, without an array or an object.
     private struct Wrapper: Encodable {
         let depth: Int

@@ -87,6 +87,53 @@ import Testing
         #expect(try path(["count": 1]).isEmpty)
     }
 
+    /// A type that keeps its decoder.
+    private struct Keeper: Decodable {
+        private enum CodingKeys: String, CodingKey { case n }
+
+        private let decoder: any Decoder
+
+        init(from decoder: any Decoder) throws {
+            self.decoder = decoder
+            _ = try readField()
+        }
+
+        func readField() throws -> Int {
+            try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .n)
+        }
+    }
+
+    /// Decodes a type from a document, or from its fields and its id.
+    ///
+    /// With `isLate`, the decoder is used once more, while the bytes still exist.
+    static func decodeKeeper(fromFields: Bool, isLate: Bool) throws {
+        let bytes = try Insertion.document(["n": 1], at: stamp(1), NameTable())
+        let id = try DocumentID.key(of: 5)
+        try bytes.withUnsafeBytes { bytes in
+            let document = try EncodedDocument(bytes)
+            let fields = try #require(try document.existingFields())
+            try id.withUnsafeBytes { id in
+                let decoder = DocumentDecoder(NameTable())
+                let keeper =
+                    try fromFields
+                    ? decoder.decode(Keeper.self, from: fields, id: id)
+                    : decoder.decode(Keeper.self, from: document)
+                if isLate { _ = try keeper.readField() }
+            }
+        }
+    }
+
+    @Test func `a decoder that a type keeps traps after the type is decoded`() async throws {
+        try Self.decodeKeeper(fromFields: true, isLate: false)
+        try Self.decodeKeeper(fromFields: false, isLate: false)
+        await #expect(processExitsWith: .failure) {
+            try DocumentDecoderTests.decodeKeeper(fromFields: true, isLate: true)
+        }
+        await #expect(processExitsWith: .failure) {
+            try DocumentDecoderTests.decodeKeeper(fromFields: false, isLate: true)
+        }
+    }
+
     @Test func `decoding a corrupted document does not trap`() throws {
         guard case .object(let object) = try ValueEncoder().encode(Car()) else { return }
         let names = try Self.table(object.map(\.name))

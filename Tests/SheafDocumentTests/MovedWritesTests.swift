@@ -53,6 +53,25 @@ import Testing
         #expect(forgotten.joined(with: moved) == joined)
     }
 
+    @Test func `a document of the maximum depth is moved and joined`() throws {
+        func nested(_ leaf: Value) -> Object {
+            var object: Object = ["a": leaf]
+            for _ in 1..<Value.maximumDepth { object = ["a": .object(object)] }
+            return object
+        }
+        var document = BytesDocument()
+        document.insert(nested(1), stamp: stamp(30, site))
+        let moved = try #require(move(document, of: site, after: HybridTime(rawValue: 20)))
+        moved.validate()
+        #expect(moved.value == Value.object(nested(1)))
+        var later = BytesDocument()
+        later.insert(nested(2), stamp: stamp(40, Site(rawValue: 2)))
+        let joined = moved.joined(with: later)
+        joined.validate()
+        #expect(joined.value == Value.object(nested(2)))
+        #expect(later.joined(with: moved) == joined)
+    }
+
     private func key(_ value: Value) -> String {
         var writer = SortKeyWriter()
         writer.append(value)

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafTestSupport
 import Testing
@@ -115,6 +116,67 @@ import Testing
         let read = bytes.withUnsafeBytes { try? SortKeyReader.read($0, descending: descending) }
         guard let read else { return }
         #expect(key(read, descending) == bytes, "\(read)")
+    }
+
+    @Test func `a malformed key is refused at the offset of its first wrong byte`() {
+        /// Returns the key of the number 1 with a trailer.
+        func one(_ trailer: UInt8) -> [UInt8] {
+            [0x20, 0xBF, 0xF0, 0, 0, 0, 0, 0, 0, trailer]
+        }
+        let limit = Value.maximumDepth
+        let deep =
+            [UInt8](repeating: 0x50, count: limit + 1) + [UInt8](repeating: 0, count: limit + 1)
+        let cases: [(bytes: [UInt8], isDescending: Bool, error: Malformed)] = [
+            ([], false, .truncated(at: 0)),
+            ([0x99], false, .unexpected(0x99, at: 0)),
+            // The end of a container outside of any.
+            ([0x00], false, .unexpected(0x00, at: 0)),
+            ([0xFF], true, .unexpected(0x00, at: 0)),
+            // Texts without an end, with an unknown escape, and with invalid UTF-8.
+            ([0x40, 0x61], false, .truncated(at: 2)),
+            ([0x40, 0x01, 0x03, 0x00], false, .unexpected(0x03, at: 2)),
+            ([0x40, 0x61, 0x01, 0x00], false, .unexpected(0x00, at: 3)),
+            ([0xBF, 0x9E, 0xFE, 0xFC, 0xFF], true, .unexpected(0x03, at: 3)),
+            ([0x40, 0xFF, 0x00], false, .notText(at: 1)),
+            // Containers of a missing value, of a value without a name, and of unsorted names.
+            ([0x50, 0x80, 0x00], false, .unexpected(0x80, at: 1)),
+            ([0x60, 0x10, 0x00], false, .unexpected(0x10, at: 1)),
+            (
+                [0x60, 0x40, 0x62, 0x00, 0x70, 0x40, 0x61, 0x00, 0x70, 0x00], false,
+                .unexpected(0x40, at: 1)
+            ),
+            (deep, false, .tooDeep(at: limit, limit: limit)),
+            // A short number, and trailers that are too long or have an impossible type.
+            ([0x20, 0xBF], false, .truncated(at: 2)),
+            ([0x10, 0x01], false, .unexpected(0x01, at: 1)),
+            (one(0x00), false, .unexpected(0x00, at: 9)),
+            (one(0x05), false, .unexpected(0x05, at: 9)),
+            (one(0x03), false, .unexpected(0x03, at: 9)),
+            (one(0x02), false, .unexpected(0xBF, at: 1)),
+        ]
+        for (bytes, isDescending, expected) in cases {
+            let error = #expect(throws: Malformed.self) {
+                try bytes.withUnsafeBytes {
+                    _ = try SortKeyReader.read($0, descending: [isDescending])
+                }
+            }
+            #expect(error == expected, "\(bytes)")
+        }
+    }
+
+    @Test func `an unfinished text decodes unless it ends within an escape or a scalar`() {
+        func read(_ bytes: [UInt8]) -> String? { SortKeyReader.readText(beginning: bytes) }
+        for text in ["", "a", "a\0b", "\u{1}", "\u{E9}\0", "\0\u{1}\0"] {
+            let bytes = Array(key([.string(text)], [false]).dropLast())
+            #expect(read(bytes) == text)
+            #expect(read(bytes + [0x00]) == nil)
+            #expect(read(bytes + [0x01]) == nil)
+            #expect(read(bytes + [0x01, 0x00]) == nil)
+            #expect(read(bytes + [0x01, 0x03]) == nil)
+            #expect(read(bytes + [0xC3]) == nil)
+        }
+        #expect(read([]) == nil)
+        #expect(read([0x30, 0x61]) == nil)
     }
 
     @Test func `a small integer key has nine bytes, and a string key two more than its UTF-8`() {

@@ -113,6 +113,26 @@ import Testing
         #expect(follower.action(at: 3_500_000_001) == .subscribe)
     }
 
+    @Test func `a consumer may be silent for 3.5 s after any message`() {
+        let now = 3 * Self.second
+        for message in ["entry", "heartbeat", "flow control", "subscription"] {
+            var test = NATSFollowerTests()
+            switch message {
+            case "entry": test.receive(1...1, length: 1, at: now)
+            case "heartbeat":
+                test.follower.receivedHeartbeat(lastSequence: 0, stalled: nil, at: now)
+            case "flow control": test.follower.received(flowReply: "flow", at: now)
+            default: test.follower.subscribed(8, at: now)
+            }
+            _ = test.follower.takeEntries()
+            // The end of the stream may be compared meanwhile.
+            let last = test.follower.action(at: now + 3_500_000_000)
+            #expect(last != .subscribe && test.follower.subscription != nil, "\(message)")
+            let late = test.follower.action(at: now + 3_500_000_001)
+            #expect(late == .subscribe, "\(message)")
+        }
+    }
+
     @Test mutating func `the end of a stream is compared after 4 s, and at last each minute`() {
         var due: UInt64 = 0
         for seconds in [4, 8, 16, 32, 60, 60] as [UInt64] {
@@ -146,6 +166,27 @@ import Testing
         let configuration = NATSConfiguration(servers: [], database: .init(low: 1, high: 1))
         #expect(configuration.requestMilliseconds == 5_000)
         #expect(NATSFollower.heartbeatNanoseconds == 1_000_000_000)
+    }
+
+    @Test func `an object is given up if nothing was stored for more than twenty seconds`() {
+        var progress = NATSPutProgress(at: 7)
+        #expect(!progress.isOver(at: 7 + 20 * Self.second))
+        #expect(progress.isOver(at: 8 + 20 * Self.second))
+        progress.recordStored(at: 9)
+        #expect(!progress.isOver(at: 9 + 20 * Self.second))
+        #expect(progress.isOver(at: 10 + 20 * Self.second))
+    }
+
+    // MARK: Broadcasts
+
+    @Test(arguments: [1_023, 1_024, 1_025])
+    func `the newest 1,024 broadcasts wait to be sent`(_ count: Int) {
+        var broadcasts = NATSBroadcasts()
+        let all = (0..<count).map { [UInt8($0 & 255), UInt8($0 >> 8)] }
+        for bytes in all { broadcasts.add("all", bytes) }
+        let waiting = broadcasts.take().map { $0.bytes }
+        #expect(waiting == Array(all.suffix(1_024)))
+        #expect(broadcasts.isEmpty)
     }
 
     // MARK: Codecs

@@ -172,4 +172,59 @@ struct ShardReaderTimeTests {
         #expect(reader.drainEffects().contains(lost))
         #expect(reader.violation == nil)
     }
+
+    @Test mutating func `a reader knows the digests of as many entries as its limit says`() {
+        var limits = ShardReader.Limits()
+        limits.digests = 3
+        reader = ShardReader(log: Self.log, shard: 0, limits: limits)
+        for last in UInt64(1)...8 {
+            receive(group()[0])
+            for number in 0...last {
+                #expect((reader.digest(at: number) != nil) == (number + 3 > last))
+            }
+        }
+        #expect(reader.violation == nil)
+    }
+
+    @Test(arguments: [(2, false), (3, false), (4, true)] as [(UInt64, Bool)])
+    mutating func `more missing entries than digests are kept are an incident`(
+        _ missing: UInt64, _ isIncident: Bool
+    ) {
+        var limits = ShardReader.Limits()
+        limits.digests = 3
+        reader = ShardReader(log: Self.log, shard: 0, limits: limits)
+        let messages = (0..<6).map { _ in group()[0] }
+        receive(messages[0])
+        reader.receive(HubLogEntry(2 + missing, messages[Int(missing) + 1]), at: Self.start)
+        _ = effects(after: 5 * Self.second)
+        #expect(reader.read == (isIncident ? 4 : 2 + missing))
+        #expect(kinds == (isIncident ? [.loss] : []))
+    }
+
+    @Test mutating func `256 ranges of replaced messages wait for a missing one`() {
+        for _ in 1...514 { _ = chain.mark(.start, commit: 1) }
+        let lost = ShardEffect.fault(.lostMessages(author, 1...1))
+        for number in UInt64(1)...257 {
+            // The messages between the replaced ones are missing, too.
+            let extent = HubMessage.Extent(base: 2 * number, commit: 2 * number)
+            receive(chain.messages(of: [7], extent, replaces: true, .start)[0].bytes)
+            #expect(reader.drainEffects().contains(lost) == (number > 256))
+        }
+        #expect(kinds == [.loss])
+        #expect(reader.violation == nil)
+    }
+
+    @Test(arguments: [(65_536, false), (65_537, true)] as [(UInt64, Bool)])
+    mutating func `a message shows that those before the last 65,535 were stored`(
+        _ sequence: UInt64, _ isStored: Bool
+    ) {
+        let message = HubMessage(
+            .mark, shard: 0, unconfirmed: UInt16(HubMessageChain.maximumUnconfirmed),
+            log: Self.log, author: author, sequence: sequence, previous: 7, progress: .start,
+            extent: HubMessage.Extent(base: 1, commit: 1))
+        receive(message.bytes)
+        _ = effects(after: 5 * Self.second)
+        // A missing message is an incident if it was stored.
+        #expect(kinds == (isStored ? [.loss] : []))
+    }
 }

@@ -2,6 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafHub
 import SheafStatements
+import SheafSystem
 import Testing
 
 /// Attachments of the clients of hubs, over threads.
@@ -38,7 +39,9 @@ import Testing
         let scene = HubScene()
         let gate = LogGate()
         gate.set { $0.putNanoseconds = 50_000_000 }
-        let first = try await scene.hub(through: gate)
+        var options = HubOptions()
+        options.drainSeconds = 120
+        let first = try await scene.hub(options: options, through: gate)
         try await first.waitUntilReady()
         let store = first.peer.store
         var photos: [AttachmentToken] = []
@@ -50,7 +53,11 @@ import Testing
                 ["car": ["_id": .integer(Int64(number)), "photo": photo.token.value]])
             photos.append(photo.token)
         }
+        let start = Clock.system.monotonicNanoseconds()
         await first.drain()
+        // It waits for its files, and no longer.
+        let end = start + UInt64(options.drainSeconds) * 1_000_000_000
+        #expect(Clock.system.monotonicNanoseconds() < end)
         try await first.close()
         let second = try await scene.hub()
         try await second.waitUntilReady()

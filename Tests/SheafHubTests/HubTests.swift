@@ -1,6 +1,7 @@
 import Sheaf
 import SheafHub
 import SheafHubLog
+import SheafSystem
 import SheafTestSupport
 import Testing
 
@@ -66,6 +67,22 @@ import Testing
         #expect(hubs[0].status.data["heldMilliseconds"] == .null)
         try await ann.close()
         for hub in hubs { try await hub.close() }
+    }
+
+    @Test func `a peer that has not responded at the deadline is not waited for`() async throws {
+        let scene = HubScene()
+        let peer = try await Peer.inMemory(configuration: scene.configuration(.random()))
+        let isBusy = Monitor(true)
+        peer.request { _ in isBusy.wait(while: { $0 }) }
+        let now = Clock.system.monotonicNanoseconds()
+        let late = try await Thread.run(name: "sheaf-test") { peer.answer(until: now) { _ in 7 } }
+        #expect(late == nil)
+        isBusy.withLock { $0 = false }
+        isBusy.broadcast()
+        let end = Clock.testDeadline()
+        let answer = try await Thread.run(name: "sheaf-test") { peer.answer(until: end) { _ in 7 } }
+        #expect(answer == 7)
+        try await peer.close()
     }
 
     @Test func `a hub that is opened again has the documents that others wrote`() async throws {

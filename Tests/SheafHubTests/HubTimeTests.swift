@@ -172,6 +172,37 @@ import Testing
         }
     }
 
+    @Test func `a hub tries to reach its engine every second, and at the end of its time`() {
+        let pauses: [(rest: UInt64, pause: UInt64?)] = [
+            (2 * Self.second, Self.second), (Self.second + 1, Self.second),
+            (Self.second, Self.second), (Self.second - 1, Self.second - 1), (1, 1), (0, nil),
+        ]
+        for (rest, pause) in pauses {
+            #expect(OpenedLog.pause(at: Self.start, until: Self.start + rest) == pause)
+        }
+        #expect(OpenedLog.pause(at: Self.start + 1, until: Self.start) == nil)
+    }
+
+    // MARK: Steps
+
+    @Test func `a step that has failed is repeated after five seconds`() {
+        let settings = HubSettings()
+        for usual in [0, settings.stepMilliseconds, settings.fileStepMilliseconds] {
+            let next = settings.nextStep(after: usual, hasFailed: true, at: Self.start)
+            #expect(next == Self.start + 5 * Self.second)
+            let after = settings.nextStep(after: usual, hasFailed: false, at: Self.start)
+            #expect(after == Self.start + usual * 1_000_000)
+        }
+    }
+
+    @Test func `a draining hub waits five seconds for its last commits, and for each answer`() {
+        let end = Self.start + 5 * Self.second
+        let last = Hub.lastDeadline(from: Self.start)
+        #expect(Hub.pauseEnd(at: end - 1, until: last) == end)
+        for now in [end, end + 1] { #expect(Hub.pauseEnd(at: now, until: last) == nil) }
+        #expect(Hub.answerDeadline(from: Self.start) == end)
+    }
+
     // MARK: Files
 
     /// The times at which a file is tried in vain, each at the end of the wait before.

@@ -50,11 +50,14 @@ extension InspectorTests {
 
         @Test func `at most 100 words are returned`() async throws {
             let fixture = try await InspectorFixture()
-            let fields = (0..<150).map { "'field\($0)': 1" }.joined(separator: ", ")
-            try await fixture.store.execute(
-                DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 1, \(fields)})"))
-            let found = try words(fixture, "SELECT * FROM cars WHERE field").words
-            #expect(found.count == 100 && found.allSatisfy { $0.hasPrefix("field") })
+            for count in [99, 100, 101, 150] {
+                let fields = (0..<count).map { "'field\($0)': 1" }.joined(separator: ", ")
+                try await fixture.store.execute(
+                    DQL(verbatim: "INSERT INTO cars\(count) DOCUMENTS ({'_id': 1, \(fields)})"))
+                let found = try words(fixture, "SELECT * FROM cars\(count) WHERE field").words
+                #expect(found.count == min(count, 100))
+                #expect(found.allSatisfy { $0.hasPrefix("field") })
+            }
             await fixture.inspector.stop()
         }
 

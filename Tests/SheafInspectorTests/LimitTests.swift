@@ -164,6 +164,28 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `connections beyond the maximum wait until another one ends`() async throws {
+            var options = InspectorOptions()
+            options.limits.connections = 3
+            let fixture = try await InspectorFixture(options)
+            let request = fixture.request("GET", "/about")
+            var clients = (0..<3).map { _ in RawClient(port: fixture.port) }
+            for client in clients {
+                client.send(request)
+                #expect(RawResponse(from: client)?.status == 200)
+            }
+            let late = RawClient(port: fixture.port)
+            late.send(request)
+            for client in clients {
+                client.send(request)
+                #expect(RawResponse(from: client)?.status == 200)
+            }
+            #expect(late.isQuiet)
+            clients.removeFirst()
+            #expect(RawResponse(from: late)?.status == 200)
+            await fixture.inspector.stop()
+        }
+
         @Test func `a request that arrives byte by byte does not occupy its connection`()
             async throws
         {

@@ -54,6 +54,9 @@ final class RawClient {
         return connection != nil
     }
 
+    /// Whether nothing was received that has not been read, not even the end of the connection.
+    var isQuiet: Bool { received.isEmpty && connection?.isQuiet == true }
+
     private func receive() -> Bool {
         do throws(LoopbackConnection.Failure) {
             guard let part = try connection?.receive(), !part.isEmpty else { return false }

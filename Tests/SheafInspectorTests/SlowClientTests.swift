@@ -42,6 +42,26 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `a comment follows two seconds after the last event or comment`() {
+            let body = StreamBody(drained: {})
+            func sent() -> String {
+                var bytes = [UInt8](repeating: 0, count: 100)
+                let step = bytes.withUnsafeMutableBytes { body.read(into: $0) { {} } }
+                guard case .bytes(let count) = step else { return "" }
+                return String(decoding: bytes[..<count], as: UTF8.self)
+            }
+            let silence = UInt64(ServerLimits().silenceSeconds) * 1_000_000_000
+            var stream = ChangeStream(
+                body, since: 7, hasChanges: true, silenceNanoseconds: silence, at: 5)
+            #expect(sent() == "id: 7\n\n")
+            for start in [5, 2_000_000_005] as [UInt64] {
+                stream.keepOpen(at: start + 1_999_999_999)
+                #expect(sent().isEmpty)
+                stream.keepOpen(at: start + 2_000_000_000)
+                #expect(sent() == ":\n\n")
+            }
+        }
+
         @Test func `an inspector stops while clients wait and statements run`() async throws {
             for _ in 0..<20 {
                 let fixture = try await InspectorFixture()

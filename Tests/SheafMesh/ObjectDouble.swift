@@ -16,6 +16,8 @@ package final class ObjectDouble: HubStorage {
         var hidden: Set<String> = []
         /// Number of writes that succeed before all fail; nil if none fails.
         var remaining: Int?
+        /// Whether the engine removes no entries.
+        var failsTrims = false
     }
 
     private let state = Mutex(State())
@@ -58,6 +60,9 @@ package final class ObjectDouble: HubStorage {
     /// Lets writes fail after some more, or not at all.
     package func failWrites(after count: Int?) { state.withLock { $0.remaining = count } }
 
+    /// Lets attempts to remove entries fail, or not.
+    package func failTrims(_ areFailing: Bool) { state.withLock { $0.failsTrims = areFailing } }
+
     /// Lets the engine not respond to the next replacements, of which it stores some.
     package func silenceReplacements(_ areStored: [Bool]) {
         state.withLock { $0.silentReplacements = areStored }
@@ -79,8 +84,13 @@ package final class ObjectDouble: HubStorage {
 
     // MARK: HubStorage
 
-    package func trim(_ shard: HubShard, before entry: UInt64) -> Bool {
-        state.withLock { $0.trimmed[shard] = max($0.trimmed[shard] ?? 1, entry) }
+    package func trim(_ shard: HubShard, before entry: UInt64) throws(HubLogError) -> Bool {
+        let isTrimmed: Bool = state.withLock { state in
+            guard !state.failsTrims else { return false }
+            state.trimmed[shard] = max(state.trimmed[shard] ?? 1, entry)
+            return true
+        }
+        guard isTrimmed else { throw .disconnected("the test has ended the connection") }
         return false
     }
 

@@ -13,9 +13,9 @@ struct LearnedConnectionTests {
         return peer
     }
 
-    private func address(of peer: RunningPeer) throws -> PeerAddress {
+    private func address(of peer: RunningPeer, host: UInt8 = 1) throws -> PeerAddress {
         let port = try #require(peer.host.address.split(separator: ":").last.flatMap { UInt16($0) })
-        return try #require(PeerAddress([127, 0, 0, 1], port: port))
+        return try #require(PeerAddress([127, 0, 0, host], port: port))
     }
 
     private func key(of connection: TestConnectionHandler?) -> PeerKey? {
@@ -93,5 +93,85 @@ struct LearnedConnectionTests {
         server.transport.propose([other.key: [try address(of: other)]])
         _ = try #require(other.host.connection())
         #expect(server.transport.addresses.isEmpty)
+    }
+
+    // MARK: Limits
+
+    @Test(arguments: [(2, 2), (3, 3), (4, 3)])
+    func `a peer connects to at most the given number of reported peers`(
+        _ limit: Int, _ expected: Int
+    ) throws {
+        let clock = FakeClock()
+        let identity = NetworkIdentity.development(allowsOtherMachines: true)
+        // Attempts to connect to one host are rare.
+        let hosts: [UInt8] = [2, 3, 4]
+        let servers = try hosts.map { host in
+            var configuration = try Peers.configuration(identity)
+            configuration.listening = ["127.0.0.\(host):0"]
+            return try RunningPeer(configuration)
+        }
+        var configuration = try Peers.configuration(identity)
+        configuration.limits.discoveredPeers = limit
+        let client = try RunningPeer(configuration, clock: clock.clock)
+        client.transport.setDiscovery(.localNetwork)
+        var peers: [PeerKey: [PeerAddress]] = [:]
+        for (server, host) in zip(servers, hosts) {
+            peers[server.key] = [try address(of: server, host: host)]
+        }
+        client.transport.propose(peers)
+        try client.settle()
+        for milliseconds: UInt64 in [1_000, 300] {
+            clock.advance(milliseconds: milliseconds)
+            try client.settle()
+        }
+        #expect(client.host.connection(expected - 1) != nil)
+        for _ in 0..<3 {
+            clock.advance(milliseconds: 10_000)
+            try client.settle()
+        }
+        #expect(client.host.state.withLock { $0.connections.count } == expected)
+    }
+
+    /// Returns the time until a peer connects to the only reported one; zero if it does now.
+    private func wait(of client: RunningPeer) -> Int? {
+        // The port on which nothing listens may be listed, too.
+        let status = client.transport.connections.first { $0.address != "127.0.0.1:1" }
+        guard let status else { return nil }
+        if case .waiting(let milliseconds, _) = status.state { return milliseconds }
+        return 0
+    }
+
+    @Test(arguments: [false, true])
+    func `the peer with the greater key lets the other one connect for 300 ms`(
+        isGreater: Bool
+    ) throws {
+        let clock = FakeClock()
+        let identity = NetworkIdentity.development(allowsOtherMachines: true)
+        let keys = try (0..<2).map { _ in try PeerKeyPair.generate() }.sorted {
+            $0.publicKey.bytes.lexicographicallyPrecedes($1.publicKey.bytes)
+        }
+        let server = try RunningPeer(
+            Peers.configuration(identity, keyPair: keys[isGreater ? 0 : 1]), listens: true)
+        let client = try RunningPeer(
+            Peers.configuration(identity, keyPair: keys[isGreater ? 1 : 0]), clock: clock.clock)
+        client.transport.setDiscovery(.localNetwork)
+        client.transport.propose([server.key: [try address(of: server)]])
+        try client.settle()
+        // Discovery has one second to find the peer.
+        clock.advance(milliseconds: 999)
+        try client.settle()
+        #expect(wait(of: client) == nil)
+        clock.advance(milliseconds: 1)
+        try client.settle()
+        if isGreater {
+            #expect(wait(of: client) == 300)
+            clock.advance(milliseconds: 299)
+            try client.settle()
+            #expect(wait(of: client) == 1)
+            clock.advance(milliseconds: 1)
+            try client.settle()
+        }
+        #expect(wait(of: client) == 0)
+        #expect(key(of: client.host.connection()) == server.key)
     }
 }

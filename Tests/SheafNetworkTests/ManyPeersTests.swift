@@ -98,4 +98,20 @@ struct ManyPeersTests {
         try expectService()
         #expect(later.count == 1)
     }
+
+    @Test func `beyond the maximum of unknown connections, a new one replaces the oldest`() throws {
+        var configuration = try Peers.configuration()
+        configuration.limits.unknownConnections = 3
+        let server = try RunningPeer(configuration, listens: true, clock: clock.clock)
+        var clients: [RawClient] = []
+        for host: UInt8 in 2...4 {
+            clients.append(try RawClient(server.host.address, from: host))
+        }
+        try server.settle()
+        #expect(clients.allSatisfy { $0.isQuiet })
+        clients.append(try RawClient(server.host.address, from: 5))
+        #expect(clients[0].isThrownOut())
+        try server.settle()
+        #expect(clients.dropFirst().allSatisfy { $0.isQuiet })
+    }
 }

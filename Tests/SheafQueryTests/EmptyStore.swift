@@ -4,13 +4,21 @@ import SheafQuery
 
 /// A store without documents; its collections may have an index that looks highly selective.
 final class EmptyStore: QueryStore {
-    let names = NameTable()
-    let planState: PlanState? = nil
+    var names = NameTable()
+    var planState: PlanState?
+    var usesColumns = false
     let virtualNames: [String] = []
+    /// The number of collections that were looked up.
+    private(set) var lookups = 0
+    /// The scans of columns.
+    private(set) var columnScans: [ColumnScan] = []
 
     private let index: IndexDescription?
+    private let hasCollections: Bool
 
-    init(_ fields: [IndexDescription.Field] = []) {
+    /// Creates a store whose collections exist if `hasCollections` is true or fields are indexed.
+    init(_ fields: [IndexDescription.Field] = [], hasCollections: Bool = false) {
+        self.hasCollections = hasCollections || !fields.isEmpty
         index =
             fields.isEmpty
             ? nil
@@ -25,14 +33,14 @@ final class EmptyStore: QueryStore {
     func past(_ point: PastPoint) -> any QueryStore { self }
 
     func collection(_ name: String) -> CollectionDescription? {
-        index.map {
-            CollectionDescription(
-                name: name, keyPrefix: [1], indexes: [$0], tombstones: nil,
-                hasPendingChanges: false)
-        }
+        lookups += 1
+        guard hasCollections else { return nil }
+        return CollectionDescription(
+            name: name, keyPrefix: [1], indexes: index.map { [$0] } ?? [], tombstones: nil,
+            hasPendingChanges: false)
     }
 
-    func keyPrefix(ofCollection name: String) -> [UInt8]? { index.map { _ in [1] } }
+    func keyPrefix(ofCollection name: String) -> [UInt8]? { hasCollections ? [1] : nil }
 
     func forEachVirtualRow(
         _ name: String, _ bounds: RowBounds, _ body: (Object) throws(StoreError) -> Bool
@@ -44,14 +52,15 @@ final class EmptyStore: QueryStore {
         _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(StoreError) -> Int?
     ) throws(StoreError) {}
 
-    let usesColumns = false
-
     func hasColumns(for scan: ColumnScan) -> Bool { false }
 
     func scan(
         _ columns: ColumnScan, _ tally: inout ScanTally,
         _ body: (ScannedDocuments) throws(StoreError) -> Int?
-    ) throws(StoreError) -> Bool { false }
+    ) throws(StoreError) -> Bool {
+        columnScans.append(columns)
+        return true
+    }
 
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,

@@ -10,6 +10,8 @@ import Testing
         "UPDATE t SET a = a + 1 WHERE _id = :id", "DELETE FROM t WHERE _id = :id RETURNING *",
         "EVICT FROM t WHERE _id = :id", "INSERT INTO t DOCUMENTS (:a), (:b)",
         "INSERT INTO t DOCUMENTS (:a) ON ID CONFLICT DO UPDATE RETURNING *",
+        "INSERT INTO t DOCUMENTS (deserialize_json(:a))",
+        "INSERT INTO t DOCUMENTS (:a), (deserialize_json('{}'))",
     ])
     func `a statement for one id or an insertion of parameters takes the fast path`(_ text: String)
         throws
@@ -19,6 +21,7 @@ import Testing
 
     @Test(arguments: [
         "SELECT * FROM t", "SELECT _id FROM t WHERE _id = :id",
+        "SELECT *, a FROM t WHERE _id = :id", "SELECT a, * FROM t WHERE _id = :id",
         "SELECT q.* FROM t AS q WHERE _id = 1",
         "SELECT DISTINCT * FROM t WHERE _id = 1", "SELECT * FROM t WHERE _id = 1 LIMIT 1",
         "SELECT * FROM t WHERE _id = 1 ORDER BY a", "SELECT * FROM t WHERE _id != 1",
@@ -38,6 +41,10 @@ import Testing
         "UPDATE COLLECTION t (c COUNTER) APPLY c INCREMENT BY 1 WHERE _id = 1",
         "INSERT INTO t DOCUMENTS ({'a': 1})",
         "INSERT INTO t DOCUMENTS (:a), (object_concat(:b, :a))",
+        "INSERT INTO t DOCUMENTS (serialize_json(:a))",
+        "INSERT INTO t DOCUMENTS (deserialize_json(:a, :b))",
+        "INSERT INTO t DOCUMENTS (deserialize_json(DISTINCT :a))",
+        "INSERT INTO t DOCUMENTS (deserialize_json(upper(:a)))",
         "INSERT INTO COLLECTION t (c COUNTER) DOCUMENTS (:a)", "INSERT INTO __t DOCUMENTS (:a)",
         "UPDATE __t SET a = 1 WHERE _id = 1", "DELETE FROM __t WHERE _id = 1",
         "EVICT FROM __t WHERE _id = 1",

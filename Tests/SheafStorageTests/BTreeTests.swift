@@ -117,4 +117,24 @@ import Testing
         #expect(statistics.depth == 1)
         #expect(statistics.bytesAllocated < 100_000)
     }
+
+    @Test func `a tree of many pages allocates little memory besides them`() {
+        var tree = BTree(fanout: 3)
+        for number in 0..<100 { _ = tree.put([UInt8(number)], .empty) }
+        // Each snapshot keeps the pages that the next change copies.
+        var snapshots: [BTreeSnapshot] = []
+        var pages = 0
+        while pages < 3_000, snapshots.count < 5_000 {
+            for number in 0..<50 {
+                snapshots.append(tree.snapshot())
+                _ = tree.put([UInt8(number)], BTreeValue(UInt64(snapshots.count)))
+            }
+            let statistics = tree.statistics
+            pages = statistics.pagesInUse + statistics.pagesFree + statistics.pagesRetired
+        }
+        #expect(pages >= 3_000)
+        #expect(tree.statistics.bytesAllocated >= pages * BTree.pageSize)
+        #expect(tree.statistics.bytesAllocated < pages * BTree.pageSize * 5 / 4)
+        withExtendedLifetime(snapshots) {}
+    }
 }

@@ -43,6 +43,18 @@ import Testing
         #endif
     }
 
+    #if !canImport(Darwin)
+        @Test func `a wait collects events for ten milliseconds after the last ones`() {
+            // The time is rounded up to milliseconds.
+            for (elapsed, pause) in [
+                (0, 10), (1, 10), (1_000_000, 9), (8_999_999, 2), (9_000_000, 1), (9_999_999, 1),
+                (10_000_000, 0), (10_000_001, 0), (.max, 0),
+            ] as [(UInt64, Int32)] {
+                #expect(FileWatch.pauseMilliseconds(after: elapsed) == pause)
+            }
+        }
+    #endif
+
     @Test func `only a regular file is watched`() throws {
         let volume = try volume()
         #expect(mkfifo(directory.path("pipe"), 0o644) == 0)

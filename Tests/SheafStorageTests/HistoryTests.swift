@@ -151,6 +151,34 @@ import Testing
         try engine.close()
     }
 
+    @Test func `a store knows how far compaction has dropped removals`() throws {
+        let engine = try engine()
+        func removal() -> LogPosition? {
+            Array("gone".utf8).span.withUnsafeBytes { engine.snapshot().removal(of: $0) }?.position
+        }
+        func fill() throws {
+            for number in 0..<40 { try put("key\(number)", "payload", engine) }
+        }
+        try put("gone", "payload", engine)
+        try remove(["gone"], engine)
+        let dropped = try #require(removal())
+        #expect(engine.snapshot().removalsCompactedThrough == LogPosition.none)
+        // Later compactions of the base file keep the position.
+        for _ in 0..<3 {
+            try fill()
+            try compact(engine)
+            try engine.writeCheckpoint()
+        }
+        // Sealed segments that are not compacted follow the base file.
+        try fill()
+        let snapshot = engine.snapshot()
+        #expect(removal() == nil)
+        #expect(snapshot.segments.files.dropFirst().contains { $0.footer != nil })
+        #expect(snapshot.removalsCompactedThrough >= dropped)
+        #expect(snapshot.removalsCompactedThrough < snapshot.end)
+        try engine.close()
+    }
+
     @Test func `removed keys eventually disappear from the log and the tree`() throws {
         var engine = try engine()
         for number in 0..<50 { try put("secret\(number)", "payload\(number)", engine) }

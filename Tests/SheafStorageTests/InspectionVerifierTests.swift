@@ -11,6 +11,8 @@ import Testing
         let result = try Verifier.verify(volume)
         #expect(result.findings == [])
         #expect(!result.isDamaged)
+        let store = try #require(try LogReader(volume).store)
+        #expect(result.store == store)
         #expect(result.lastCommit == content.lastCommit)
         #expect(result.keyCount == content.payloads.count)
         #expect(result.baseCount == 1)

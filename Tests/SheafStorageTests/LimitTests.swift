@@ -94,6 +94,34 @@ import Testing
         #expect(Limits.maximumFiles == 4_194_304)
     }
 
+    @Test func `the directory of a store has at most 4,194,304 files`() throws {
+        for count in [0, 4_194_303, 4_194_304] { try Limits.check(fileCount: count) }
+        #expect(throws: Self.limit("maximumFiles", 4_194_305, 4_194_304)) {
+            try Limits.check(fileCount: 4_194_305)
+        }
+    }
+
+    @Test func `a commit has at most the given number of operations`() throws {
+        var batch = WriteBatch(maximumCount: 4)
+        try batch.put([1], [1])
+        try batch.extend([1], [2])
+        try batch.remove([1])
+        try batch.put([2], 3, [4])
+        #expect(throws: Self.limit("maximumCommitOperations", 5, 4)) { try batch.put([3], []) }
+        #expect(throws: Self.limit("maximumCommitOperations", 5, 4)) { try batch.remove([2]) }
+        #expect(batch.count == 4)
+        batch.removeAll()
+        for key: UInt8 in 1...4 { try batch.put([key], []) }
+        #expect(throws: Self.limit("maximumCommitOperations", 5, 4)) { try batch.put([5], []) }
+    }
+
+    @Test func `writers wait for compaction after a flush, for ten milliseconds at most`() {
+        #expect(GroupCommitter.pause(afterFlushOf: 4_000_000, delay: 0.5) == 2_000_000)
+        #expect(GroupCommitter.pause(afterFlushOf: 9_999_999, delay: 1) == 9_999_999)
+        #expect(GroupCommitter.pause(afterFlushOf: 10_000_000, delay: 1) == 10_000_000)
+        #expect(GroupCommitter.pause(afterFlushOf: 10_000_001, delay: 1) == 10_000_000)
+    }
+
     @Test func `the options of a store have their documented defaults`() {
         let options = LogStoreOptions()
         #expect(options.durability == .full)

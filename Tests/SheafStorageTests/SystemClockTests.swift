@@ -30,4 +30,16 @@ struct SystemClockTests {
         #expect(nanoseconds(18_446_744_074, 0) == .max)
         #expect(nanoseconds(-1, 0) == 0)
     }
+
+    @Test func `the wall time of a clock is at most 2^48-1 milliseconds`() {
+        func reading(_ wall: UInt64) -> UInt64 {
+            Clock(wallMilliseconds: { wall }, monotonicNanoseconds: { 0 }).wallMilliseconds()
+        }
+        for wall in [0, 281_474_976_710_654, 281_474_976_710_655] as [UInt64] {
+            #expect(reading(wall) == wall)
+        }
+        for wall in [281_474_976_710_656, .max] as [UInt64] {
+            #expect(reading(wall) == 281_474_976_710_655)
+        }
+    }
 }

@@ -19,11 +19,11 @@ struct HubNeighborTests {
 
     /// Returns the record of a peer with these neighbors.
     private func record(
-        _ key: [UInt8], _ count: UInt64, neighbors: [[UInt8]]
+        _ key: [UInt8], _ count: UInt64, neighbors: [[UInt8]], metadata: String = ""
     ) -> PeerRecord {
         PeerRecord(
             key: key, version: .init(opening: 5, salt: 1, count: count),
-            PeerRecord.Description(name: "peer"),
+            PeerRecord.Description(name: "peer", metadata: Array(metadata.utf8)),
             neighbors: neighbors.map { PeerRecord.Neighbor(key: $0, kind: 0) })
     }
 
@@ -147,5 +147,34 @@ struct HubNeighborTests {
             answered += message.records
         }
         #expect(answered.contains { $0.key == Self.hub && $0.version.count == 7 })
+    }
+
+    /// Returns the broadcasts that are sent now.
+    private mutating func broadcasts() -> [PresenceMessage] {
+        database.drainActions(at: now).compactMap { action in
+            guard case .send(LinkStateDatabase.broadcasts, let message) = action else { return nil }
+            return message
+        }
+    }
+
+    @Test(arguments: [0, 1])
+    mutating func `a broadcast has at most 65,400 bytes of records`(excess: Int) {
+        for number in 1...16 { connect(UInt64(number), Self.key(number)) }
+        // A record has 128 bytes, its texts, and 33 bytes for each neighbor.
+        let bytes = 65_400 + excess - database.own.length - 16 * (128 + 4 + 33)
+        for number in 1...16 {
+            let length = number < 16 ? bytes / 16 : bytes - 15 * (bytes / 16)
+            let text = String(repeating: "a", count: length - 8)
+            let changed = record(
+                Self.key(number), 100, neighbors: [Self.key(0)], metadata: "{\"a\":\"\(text)\"}")
+            database.receive(PresenceMessage([changed]), on: UInt64(number), at: now)
+        }
+        let first = broadcasts()
+        #expect(first.map(\.records.count) == [17 - excess])
+        #expect(first.allSatisfy { $0.bytes.count <= 65_536 })
+        now += Self.second
+        database.continueBroadcasts(at: now)
+        let second = broadcasts()
+        #expect(second.map(\.records.count) == (excess == 0 ? [] : [1]))
     }
 }

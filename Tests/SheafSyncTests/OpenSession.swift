@@ -7,8 +7,11 @@ struct OpenSession {
     var session: SyncSession
     private var other = FrameWriter()
 
-    init(_ versions: ClosedRange<UInt64> = Hello.supportedVersions) {
-        session = SyncSession(Self.hello(1, versions), at: 0)
+    init(
+        _ versions: ClosedRange<UInt64> = Hello.supportedVersions,
+        stagedLength: Int = SyncLimits.stagedLength
+    ) {
+        session = SyncSession(Self.hello(1, versions), stagedLength: stagedLength, at: 0)
         _ = session.drainEffects()
         _ = receive(.hello, Self.hello(2).bytes)
     }

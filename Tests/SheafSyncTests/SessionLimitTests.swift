@@ -167,4 +167,36 @@ struct SessionLimitTests {
         }
         #expect(peer.session.isOpen == isOpen)
     }
+
+    @Test(arguments: [(1_000, true), (1_001, true), (999, false)])
+    func `a batch in several segments is received up to its maximum length`(
+        _ limit: Int, _ isOpen: Bool
+    ) {
+        var peer = OpenSession(stagedLength: limit)
+        let cursor = Cursor(log: Hello.DatabaseID(low: 1, high: 2), commit: 0)
+        peer.session.subscribe(Subscribe(generation: 1, [], at: 0, from: cursor))
+        _ = peer.session.drainEffects()
+        var segments = ShippedSegmentWriter()
+        // Each of the two batches has 1,000 bytes in two segments.
+        for commit in 1...2 as ClosedRange<UInt64> {
+            for isContinued in [true, false] {
+                func segment(_ count: Int) -> [UInt8] {
+                    var commits = CommitWriter()
+                    commits.begin(commit, stamp: nil)
+                    [1 as UInt8].withUnsafeBytes { id in
+                        [UInt8](repeating: 7, count: count).withUnsafeBytes {
+                            commits.add("c", id: id, .state, $0)
+                        }
+                    }
+                    commits.end(isContinued: isContinued)
+                    // No names are numbered.
+                    return [0] + commits.bytes
+                }
+                let raw = segment(400 + 500 - segment(400).count)
+                #expect(raw.count == 500)
+                _ = peer.receive(.segment, [1, 0] + segments.bytes(of: raw))
+            }
+        }
+        #expect(peer.session.isOpen == isOpen)
+    }
 }

@@ -62,6 +62,12 @@ package final class LoopbackConnection {
         #endif
     }
 
+    /// Whether nothing was received that has not been read, not even the end of the connection.
+    package var isQuiet: Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, 0) == 0
+    }
+
     /// Returns the next bytes; none at the end of the connection.
     package func receive() throws(Failure) -> [UInt8] {
         var part = [UInt8](repeating: 0, count: 64 << 10)

@@ -125,6 +125,24 @@ import Testing
         }
     }
 
+    @Test func `the last 64 former sites are kept`() throws {
+        func read(_ count: UInt64) throws -> FormerSites {
+            var writer = ByteWriter()
+            for number in 1...count { writer.write(number) }
+            return try writer.bytes.withUnsafeBytes { try FormerSites(decoding: $0) }
+        }
+        var former = FormerSites()
+        for number in 1...64 as ClosedRange<UInt64> { former.add(Site(rawValue: number)) }
+        #expect(former.sites.map(\.rawValue) == Array(1...64))
+        #expect(try read(64) == former)
+        former.add(Site(rawValue: 65))
+        #expect(former.sites.map(\.rawValue) == Array(2...65))
+        #expect(throws: Malformed.self) { try read(65) }
+        // A site that is added again counts once.
+        former.add(Site(rawValue: 7))
+        #expect(former.sites.count == 64 && former.sites.last == Site(rawValue: 7))
+    }
+
     @Test func `clock times match the vectors, and malformed ones fail`() throws {
         let bytes = try vectors.bytes("clock.clock")
         let time = try bytes.withUnsafeBytes { try HybridTime(decoding: $0) }

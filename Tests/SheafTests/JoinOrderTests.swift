@@ -66,4 +66,23 @@ import Testing
         let fixed = try simulation.rows("EXPLAIN \(Self.isFixed)\(statement)")[0].json
         #expect(plan == fixed)
     }
+
+    @Test func `a filter that may leave no rows of the first source keeps the written order`()
+        throws
+    {
+        for start in stride(from: 0, to: 300, by: 100) {
+            let documents = (start..<start + 100).map { "({'_id': \($0), 'n': 1})" }
+            try simulation.execute("INSERT INTO w DOCUMENTS " + documents.joined(separator: ", "))
+        }
+        func outer(_ statement: String) throws -> String {
+            let plan = try simulation.rows("EXPLAIN \(statement)")[0].json
+            let match = try #require(plan.firstMatch(of: /"collection":"(\w+)"/))
+            return String(match.1)
+        }
+        let joined = "SELECT t._id AS t, w.n AS n FROM t JOIN w ON w._id = t.k"
+        #expect(try outer(joined) == "w")
+        #expect(try outer(joined + " WHERE t.n = 2") == "t")
+        // A filter on the other source leaves all rows of the first one.
+        #expect(try outer(joined + " WHERE w.n = 1") == "w")
+    }
 }

@@ -116,6 +116,18 @@ private struct LargeStore: Sendable {
         #expect(try large.ids("SELECT * FROM many WHERE n < 0").isEmpty)
     }
 
+    @Test func `the rows of a large scan are decoded when they are read`() throws {
+        let large = try shared()
+        // Documents with these values are one operation each.
+        let rows = try large.execute("SELECT * FROM many WHERE n < 100").items
+        let encoded = rows.filter { row in
+            if case .stored = row.content { true } else { false }
+        }
+        let count = large.wanted { $0 < 100 }.count
+        #expect(rows.count == count)
+        #expect(encoded.count == count)
+    }
+
     @Test func `ranges with a common bound return the documents of each range`() throws {
         let large = try LargeStore()
         let bounds: [(lower: Int64, upper: Int64)] = [

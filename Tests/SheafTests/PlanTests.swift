@@ -31,6 +31,52 @@ import Testing
         #expect(plan.contains("    scan cars") == (count == 65), "\(plan)")
     }
 
+    @Test(arguments: [7, 8, 9, 12])
+    func `a plan lists up to eight spans, and counts the others`(count: Int) throws {
+        let store = try CarFixtureStore()
+        try store.fill(100)
+        let ids = (0..<count).map { $0 < 10 ? "'c0\($0)'" : "'c\($0)'" }
+        let text = "SELECT * FROM cars WHERE _id IN (\(ids.joined(separator: ", ")))"
+        let plan = try store.planText(of: text, behind: [])
+        var spans = (0..<min(count, 8)).map { "_id = \"c0\($0)\"" }.joined(separator: " or ")
+        if count > 8 { spans += " or \(count - 8) more" }
+        #expect(plan.contains("idScan cars: \(spans) (rows \(count))"), "\(plan)")
+    }
+
+    /// Returns the first operator of a plan, which reads the rows.
+    private func reader(of text: String, in store: CarFixtureStore) throws -> Object? {
+        guard case .object(let row)? = try store.rows("EXPLAIN " + text).first else { return nil }
+        var next = row["plan"]
+        var reader: Object?
+        while case .object(let found)? = next {
+            reader = found
+            guard case .array(let children)? = found["children"] else { break }
+            next = children.first
+        }
+        return reader
+    }
+
+    @Test func `a scan that enforces the limit and the offset has both as numbers`() throws {
+        let store = try CarFixtureStore()
+        try store.fill(20)
+        try store.execute("CREATE INDEX by_mileage ON cars (mileage)")
+        try store.flush()
+        let cases: [(text: String, limit: Value?, offset: Value?)] = [
+            ("SELECT * FROM cars", nil, nil), ("SELECT * FROM cars LIMIT 3", 3, nil),
+            ("SELECT * FROM cars LIMIT 3 OFFSET 4", 7, nil),
+            ("SELECT mileage FROM cars ORDER BY mileage LIMIT 2", 2, nil),
+            ("SELECT mileage FROM cars ORDER BY mileage LIMIT 2 OFFSET 10", 2, 10),
+            ("SELECT * FROM cars WHERE color = 'red' LIMIT 3", nil, nil),
+            ("SELECT * FROM cars ORDER BY color LIMIT 3", nil, nil),
+        ]
+        for (text, limit, offset) in cases {
+            let found = try #require(try reader(of: text, in: store))
+            #expect(found["collection"] == "cars")
+            #expect(found["limit"] == limit, "\(text)")
+            #expect(found["offset"] == offset, "\(text)")
+        }
+    }
+
     @Test func `the folder of plans has at least 30 files`() {
         #expect(PlanCase.names.count >= 30)
     }

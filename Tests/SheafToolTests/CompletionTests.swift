@@ -65,6 +65,9 @@ import Testing
             let last = command.split(separator: " ").last ?? ""
             #expect(scripts[1].contains("\n") && scripts[1].contains("\(last)) _arguments"))
             #expect(scripts[2].contains(" -a \(last) -d "))
+            let first = command.prefix { $0 != " " }
+            #expect(scripts[1].contains("\n        '\(first):"))
+            #expect(scripts[2].contains(" -n __fish_use_subcommand -a \(first) -d "))
         }
     }
 

@@ -40,6 +40,11 @@ import Testing
             outputs.append(run.text)
         }
         #expect(outputs.first?.contains("Zermatt") == true)
+        let huts = try ToolRun([
+            "query", path, "SELECT COUNT(*) AS n, MIN(beds) AS low, MAX(beds) AS high FROM huts",
+            "--json",
+        ])
+        #expect(huts.text == "{\"high\":120,\"low\":6,\"n\":10000}\n", "\(huts.errors)")
     }
 
     @Test func `the demo fits a terminal of 80 columns and shows its times`() throws {

@@ -45,6 +45,26 @@ import Testing
         }
     }
 
+    #if NATS
+        @Test func `brokers after the first one have its scheme, unless they have their own`()
+            throws
+        {
+            let scene = PeerScene()
+            _ = try scene.key("k")
+            let common = ["--database", "d", "--key", scene.path("k"), "--listen", "127.0.0.1:0"]
+            // The URL of a broker with an impossible port is in the error.
+            for (urls, url) in [
+                ("nats://a:1,b:99999", "nats://b:99999"), ("tls://a:1,b:99999", "tls://b:99999"),
+                ("nats://a:1,nats://b:99999", "nats://b:99999"),
+            ] {
+                let run = try ToolRun(
+                    ["hub", "serve", scene.path("store"), "--log", urls] + common)
+                #expect(run.status == 1)
+                #expect(run.errors.contains(" \(url): the port 99999; "), "\(run.errors)")
+            }
+        }
+    #endif
+
     #if !NATS
         @Test func `a tool without the library of an engine names the package trait`() throws {
             let scene = PeerScene()

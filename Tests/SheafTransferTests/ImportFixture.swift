@@ -19,8 +19,8 @@ final class ImportFixture {
     let log: LogStore
     let queries: QueryEngine
 
-    init() throws {
-        log = try LogStore(volume: MemoryVolume(), options: LogStoreOptions())
+    init(_ options: LogStoreOptions = LogStoreOptions()) throws {
+        log = try LogStore(volume: MemoryVolume(), options: options)
         queries = try QueryEngine(opening: log.engine)
     }
 

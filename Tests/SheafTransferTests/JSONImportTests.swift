@@ -237,6 +237,24 @@ import Testing
         }
     }
 
+    @Test func `a batch beyond the length of a transaction is refused`() throws {
+        var options = LogStoreOptions()
+        options.transactionLength = 2_000
+        let fixture = try ImportFixture(options)
+        let text = String(repeating: "x", count: 60)
+        let lines = (0..<50).map { #"{"_id": \#($0), "text": "\#(text)"}"# }
+        let error = #expect(throws: ImportError.self) {
+            try fixture.run(text: lines.joined(separator: "\n"), .jsonl)
+        }
+        guard case .store(let message)? = error else {
+            Issue.record("the error is \(error as Any)")
+            return
+        }
+        #expect(message.hasPrefix("maximumTransactionLength is 2000, and this would be "))
+        #expect(try fixture.documents().isEmpty)
+        #expect(try fixture.run(text: lines[0], .jsonl).importedCount == 1)
+    }
+
     @Test func `an import interrupted before its first commit cannot be resumed`() throws {
         let fixture = try ImportFixture()
         let path = try fixture.file("rows", Array("{\"_id\":1}\n".utf8))

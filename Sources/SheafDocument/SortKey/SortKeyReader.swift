@@ -231,7 +231,9 @@ extension SortKeyReader {
             case .bytes, .string: try skipText()
             case .array, .object: depth += 1
             case .end:
-                guard depth > 0 else { throw .unexpected(SortKey.Tag.end.rawValue, at: offset) }
+                guard depth > 0 else {
+                    throw .unexpected(SortKey.Tag.end.rawValue, at: offset - 1)
+                }
                 depth -= 1
             }
         } while depth > 0

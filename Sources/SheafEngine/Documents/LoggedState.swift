@@ -7,7 +7,6 @@ import SheafStorage
 /// Its bytes are valid as long as the snapshot that they were read from.
 struct LoggedState: Sendable {
     nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
-    let payloadLength: Int
 
     /// Reads the state of a put.
     init(_ put: Operation) throws(Malformed) {
@@ -16,6 +15,5 @@ struct LoggedState: Sendable {
         if state == nil { state = try DocumentPayload(payload).state }
         guard let state else { throw .invalid("a delta without a state", at: 0) }
         bytes = state.bytes
-        payloadLength = payload.count
     }
 }

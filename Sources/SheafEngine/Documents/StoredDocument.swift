@@ -17,15 +17,18 @@ package struct StoredDocument: Sendable {
     }
 
     private let source: Source
-    /// Length of the newest operation with a state; then length and number of the deltas after it.
-    let stateLength: Int
+    /// Length and number of the deltas after the newest operation with a state.
     let deltaLength: Int
     let deltaCount: Int
 
-    /// Creates a document from a state in memory.
-    package init(_ bytes: [UInt8], stateLength: Int, deltaLength: Int, deltaCount: Int) {
-        source = .memory(bytes)
-        self.stateLength = stateLength
+    /// Creates a document from a state in memory, without deltas.
+    package init(_ state: [UInt8]) {
+        self.init(state, deltaLength: 0, deltaCount: 0)
+    }
+
+    /// Creates a document from a state in memory, which is in the log as deltas on an older one.
+    init(_ state: [UInt8], deltaLength: Int, deltaCount: Int) {
+        source = .memory(state)
         self.deltaLength = deltaLength
         self.deltaCount = deltaCount
     }
@@ -33,7 +36,6 @@ package struct StoredDocument: Sendable {
     /// Creates a document from the state of its only operation.
     init(_ logged: LoggedState, in snapshot: LogSnapshot) {
         source = .log(LoggedBytes(bytes: logged.bytes, snapshot: snapshot))
-        stateLength = logged.payloadLength
         (deltaLength, deltaCount) = (0, 0)
     }
 
@@ -50,7 +52,6 @@ package struct StoredDocument: Sendable {
         guard let state = try DocumentPayload(last.operation.payload).state else {
             throw .invalid("a delta without a state", at: 0)
         }
-        stateLength = last.operation.payload.count
         deltaCount = operations.count - 1
         deltaLength = operations.dropLast().reduce(0) { $0 + $1.operation.payload.count }
         guard operations.count > 1 else {

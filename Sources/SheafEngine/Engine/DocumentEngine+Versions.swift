@@ -21,8 +21,9 @@ extension DocumentEngine {
         try onStorage { () throws(StorageError) in _ = try store.flush() }
         try addVersions(in: StoreKey.documents, catalog)
         // Commits of other tasks may leave out entries in the meantime: the next round adds these.
-        var rounds = 0
-        while rounds < Self.maximumRounds, try addIndexVersions() { rounds += 1 }
+        for _ in 0..<Self.maximumRounds {
+            guard try addIndexVersions() else { return }
+        }
     }
 
     /// Maximum number of rounds in which index entries get hashes.

@@ -35,7 +35,7 @@ package final class DocumentEngine: Sendable {
         var loggedSite: Site?
         package var formerSites = FormerSites()
         /// The identity of the store's files, which distinguishes them from a copy.
-        var mark = StoreMark()
+        var mark: StoreMark
         /// The periods in which the site has written.
         var ownWrites: OwnWrites
         /// The previous site of the store, if its writes were moved to the current one.

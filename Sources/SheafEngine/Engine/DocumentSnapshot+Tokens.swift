@@ -84,21 +84,17 @@ extension DocumentSnapshot {
     private func mayReferenceAttachments(
         at pointer: RecordPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
-        if !pointer.isDelta {
-            let operation = try onStorage { () throws(StorageError) in
-                try log.operation(of: key, at: pointer)
-            }
-            return try mayReferenceAttachments(operation.payload, key, inPlainObjects)
-        }
-        let operations = try onStorage { () throws(StorageError) in
-            try log.operations(of: key, at: pointer)
-        }
-        for logged in operations {
-            if try mayReferenceAttachments(logged.operation.payload, key, inPlainObjects) {
-                return true
+        // Most documents are one operation, so the operations are not collected in an array.
+        var outcome = Result<Bool, EngineError>.success(false)
+        try onStorage { () throws(StorageError) in
+            try log.forEachOperation(of: key, at: pointer) { logged in
+                guard case .success(false) = outcome else { return }
+                outcome = Result { () throws(EngineError) in
+                    try mayReferenceAttachments(logged.operation.payload, key, inPlainObjects)
+                }
             }
         }
-        return false
+        return try outcome.get()
     }
 
     /// Whether the payload of an operation on a document has tokens.

@@ -99,7 +99,7 @@ extension WorkingDocument {
     /// The current state of the document as a stored document.
     var current: StoredDocument? {
         mutating get {
-            state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
+            state.map { StoredDocument($0) }
         }
     }
 }

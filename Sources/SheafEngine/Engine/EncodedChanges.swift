@@ -233,8 +233,6 @@ package struct EncodedChanges: Sendable {
 
     /// Returns a document as the log will have it.
     package func document(_ index: Int) -> StoredDocument {
-        let state = state(index)
-        return StoredDocument(
-            state, stateLength: state.count + 1, deltaLength: 0, deltaCount: 0)
+        StoredDocument(state(index))
     }
 }

@@ -23,6 +23,10 @@ package struct UnmovedDocument: Sendable {
     /// The address of the document; nil if its key belongs to no collection.
     package let address: DocumentAddress?
     package let reason: EngineError
+
+    package init(address: DocumentAddress?, reason: EngineError) {
+        (self.address, self.reason) = (address, reason)
+    }
 }
 
 /// The result of moving the writes of a store to another site.

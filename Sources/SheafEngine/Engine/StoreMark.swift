@@ -11,15 +11,13 @@ import SheafStorage
 /// file, the file that the log names still exists.
 struct StoreMark: Sendable {
     /// The identity in the log, a hash of the directory and its mark file; 0 if unsupported.
-    private(set) var identity: UInt64 = 0
+    private(set) var identity: UInt64
     /// Whether the files are those that the log names.
-    private(set) var matchesLog = true
+    let matchesLog: Bool
     /// Whether a mark file must be created before the next commit.
     private(set) var needsFile = false
     /// The mark files of earlier openings.
-    private var older: [SiteMark] = []
-
-    package init() {}
+    private var older: [SiteMark]
 
     /// Looks for the mark file that the log names.
     package init(of store: StoreEngine, _ known: SiteRecord?) throws(EngineError) {

@@ -29,8 +29,7 @@ extension WorkingDocument {
             let payload = DocumentPayload.encode(delta: accumulatedChange)
             try onStorage { () throws(StorageError) in try batch.extend(key.bytes, payload) }
             return StoredDocument(
-                state, stateLength: original.stateLength,
-                deltaLength: original.deltaLength + payload.count,
+                state, deltaLength: original.deltaLength + payload.count,
                 deltaCount: original.deltaCount + 1)
         }
         let based = try hasBase ? state : settingBase(state)
@@ -45,8 +44,7 @@ extension WorkingDocument {
         }
         let payload = DocumentPayload.encode(state: based, delta: accumulatedChange)
         try onStorage { () throws(StorageError) in try batch.put(key.bytes, payload) }
-        return StoredDocument(
-            based, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
+        return StoredDocument(based)
     }
 
     /// Whether a change follows from the state and its base.
@@ -85,7 +83,6 @@ extension WorkingDocument {
         do throws(StorageError) { try batch.put(key.bytes, kind, state) } catch {
             throw .storage(error)
         }
-        return StoredDocument(
-            state, stateLength: state.count + 1, deltaLength: 0, deltaCount: 0)
+        return StoredDocument(state)
     }
 }

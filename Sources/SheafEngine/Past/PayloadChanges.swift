@@ -63,7 +63,15 @@ package struct PayloadChanges {
     }
 
     private static func unique(_ paths: [[String]]) -> [[String]] {
-        var seen = Set<[[UInt8]]>()
-        return paths.filter { path in seen.insert(path.map { Array($0.utf8) }).inserted }
+        var seen = Set<[UInt8]>()
+        return paths.filter { path in
+            var key: [UInt8] = []
+            for name in path {
+                key += name.utf8
+                // No name contains this byte.
+                key.append(0xFF)
+            }
+            return seen.insert(key).inserted
+        }
     }
 }

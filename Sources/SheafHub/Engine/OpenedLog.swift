@@ -5,7 +5,7 @@ import SheafSync
 import SheafSystem
 
 /// The connected engine of a hub, and the configuration that it has.
-struct OpenedLog: Sendable {
+package struct OpenedLog: Sendable {
     let relay: HubLogRelay
     let file: ConfigurationFile
     let configuration: HubConfiguration
@@ -39,6 +39,11 @@ struct OpenedLog: Sendable {
     /// Interval between attempts to connect to an engine that does not respond.
     private static let retryNanoseconds: UInt64 = 1_000_000_000
 
+    /// Returns the time in nanoseconds until the next attempt; nil after the end of all of them.
+    package static func pause(at now: UInt64, until end: UInt64) -> UInt64? {
+        now < end ? min(end - now, retryNanoseconds) : nil
+    }
+
     private static func connected(
         _ engine: HubEngine, _ peer: PeerConfiguration, _ options: HubOptions, _ log: StoreLog?,
         _ isCanceled: Monitor<Bool>, _ onFailure: (String) -> Void
@@ -53,16 +58,14 @@ struct OpenedLog: Sendable {
                 return try opened(relay, database, options)
             } catch let error as HubLogError where error.isTemporary {
                 relay.stop()
-                let now = clock.monotonicNanoseconds()
-                guard now < end else {
+                guard let wait = pause(at: clock.monotonicNanoseconds(), until: end) else {
                     throw HubError(
                         "\(error); the engine has not responded for \(options.startSeconds) s")
                 }
                 let reason = "the hub log cannot be opened yet: \(error)"
                 log?.write(.warning, reason)
                 onFailure(reason)
-                let next =
-                    Clock.system.monotonicNanoseconds() + min(end - now, retryNanoseconds)
+                let next = Clock.system.monotonicNanoseconds() + wait
                 guard !isCanceled.wait(until: next, while: { !$0 }) else {
                     throw HubError("the hub was stopped before the engine responded (\(error))")
                 }

@@ -23,11 +23,10 @@ final class HubFilesThread: Sendable {
                     result = .failure(error)
                 }
                 report(files, result)
-                let milliseconds =
-                    if case .failure = result { settings.retryMilliseconds } else {
-                        files.isBusy ? 0 : settings.fileStepMilliseconds
-                    }
-                let next = Clock.system.monotonicNanoseconds() + milliseconds * 1_000_000
+                let hasFailed = if case .failure = result { true } else { false }
+                let next = settings.nextStep(
+                    after: files.isBusy ? 0 : settings.fileStepMilliseconds, hasFailed: hasFailed,
+                    at: Clock.system.monotonicNanoseconds())
                 isStopping.wait(until: next, while: { !$0 })
             }
         }

@@ -55,6 +55,16 @@ package struct HubSettings: Sendable {
 
     package init() {}
 
+    /// Returns the time, in nanoseconds, at which the step after one that has ended begins.
+    ///
+    /// - Parameter milliseconds: The interval unless the step has failed.
+    package func nextStep(
+        after milliseconds: UInt64, hasFailed: Bool, at now: UInt64
+    ) -> UInt64 {
+        // An engine may return after a failure.
+        now + (hasFailed ? retryMilliseconds : milliseconds) * 1_000_000
+    }
+
     /// Age of a snapshot at which another one is written, since no hub has verified it.
     package func verificationMilliseconds(of manifest: SnapshotManifest) -> UInt64 {
         let (transfer, isTooLong) = manifest.length.multipliedReportingOverflow(by: 2_000)

@@ -125,15 +125,14 @@ package final class HubMaintenanceThread: Sendable {
         }
     }
 
-    /// When the next step begins; an engine may return after a failure.
+    /// When the next step begins.
     private static func next(
         after result: Outcome, _ settings: HubSettings
     ) -> UInt64 {
-        let milliseconds =
-            if case .success = result { settings.stepMilliseconds } else {
-                settings.retryMilliseconds
-            }
-        return Clock.system.monotonicNanoseconds() + milliseconds * 1_000_000
+        let hasFailed = if case .failure = result { true } else { false }
+        return settings.nextStep(
+            after: settings.stepMilliseconds, hasFailed: hasFailed,
+            at: Clock.system.monotonicNanoseconds())
     }
 
     private static func result(

@@ -40,8 +40,7 @@
             guard isSent == 1 else {
                 throw PQFailure(.connection, PQFailure.message(of: connection))
             }
-            let seconds = PostgreSQLLimits.responseSeconds
-            let deadline = Clock.system.monotonicNanoseconds() + seconds * 1_000_000_000
+            let deadline = ResponseDeadline(from: Clock.system.monotonicNanoseconds())
             var last: PQResult?
             var failed: PQResult?
             while true {
@@ -58,7 +57,7 @@
             return last
         }
 
-        private func waitForResult(until deadline: UInt64) throws(PQFailure) {
+        private func waitForResult(until deadline: ResponseDeadline) throws(PQFailure) {
             while true {
                 let rest = PQflush(connection)
                 guard rest >= 0 else {
@@ -68,12 +67,12 @@
                 guard !signal.isStopped else {
                     throw PQFailure(.connection, "the hub log was stopped")
                 }
-                guard Clock.system.monotonicNanoseconds() < deadline else {
+                guard !deadline.hasPassed(at: Clock.system.monotonicNanoseconds()) else {
                     throw PQFailure(
                         .timeout,
                         "no response within \(PostgreSQLLimits.responseSeconds) seconds")
                 }
-                signal.wait(for: PQsocket(connection), isWriting: rest > 0, until: deadline)
+                signal.wait(for: PQsocket(connection), isWriting: rest > 0, until: deadline.time)
                 // The thread checks for work after each statement.
                 signal.drain()
                 guard PQconsumeInput(connection) == 1 else {

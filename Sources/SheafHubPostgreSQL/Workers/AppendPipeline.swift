@@ -10,8 +10,8 @@
         private let signal: WorkerSignal
         /// The results of the batch whose results arrive.
         private var results: [PQResult] = []
-        /// The time after which the server must have sent something.
-        private var deadline: UInt64 = 0
+        /// The time until which the server must have sent something.
+        private var deadline = ResponseDeadline(from: 0)
         private var isUnsent = false
 
         private static let names = (append: "sheaf_append", again: "sheaf_append_again")
@@ -82,9 +82,10 @@
             try flush()
             if isIdle { postpone() }
             signal.wait(
-                for: PQsocket(connection.pointer), isWriting: isUnsent, until: deadline)
+                for: PQsocket(connection.pointer), isWriting: isUnsent, until: deadline.time)
             guard PQconsumeInput(connection.pointer) == 1 else { throw connectionFailure }
-            guard isIdle || Clock.system.monotonicNanoseconds() < deadline else {
+            let now = Clock.system.monotonicNanoseconds()
+            guard isIdle || !deadline.hasPassed(at: now) else {
                 throw PQFailure(
                     .timeout,
                     "no response to messages within \(PostgreSQLLimits.responseSeconds) seconds; "
@@ -99,8 +100,7 @@
         }
 
         private mutating func postpone() {
-            let seconds = PostgreSQLLimits.responseSeconds
-            deadline = Clock.system.monotonicNanoseconds() + seconds * 1_000_000_000
+            deadline = ResponseDeadline(from: Clock.system.monotonicNanoseconds())
         }
 
         private var connectionFailure: PQFailure {

@@ -88,8 +88,7 @@
             try check(statements)
             // Notifications before LISTEN were not received.
             shards.withLock { $0.noticeAll() }
-            let period = PostgreSQLLimits.querySeconds * 1_000_000_000
-            var query = Clock.system.monotonicNanoseconds() + period
+            var queries = PeriodicWork.queries(from: Clock.system.monotonicNanoseconds())
             while !signal.isStopped, core.isCurrent(connection) {
                 signal.drain()
                 let broadcasts = takeNotifications(connection)
@@ -98,14 +97,14 @@
                     // Other notifications may have arrived meanwhile.
                     continue
                 }
-                if Clock.system.monotonicNanoseconds() >= query {
+                if queries.isDue(at: Clock.system.monotonicNanoseconds()) {
                     shards.withLock { $0.noticeAll() }
-                    query = Clock.system.monotonicNanoseconds() + period
+                    queries.finish(at: Clock.system.monotonicNanoseconds())
                 }
                 if let next = shards.withLock({ $0.nextQuery() }) {
                     try read(next, statements)
                 } else {
-                    try statements.wait(until: query)
+                    try statements.wait(until: queries.next)
                 }
             }
         }

@@ -96,7 +96,7 @@
         ///
         /// The thread is not active meanwhile: `stop` does not wait for the timeouts of libpq.
         func connect(_ signal: WorkerSignal) -> PQConnection? {
-            var pause = PostgreSQLLimits.retryMilliseconds.lowerBound
+            var pauses = ConnectionPauses()
             while true {
                 leave()
                 let result = Result { () throws(PQFailure) in
@@ -108,8 +108,7 @@
                     if accept(connection.server) { return connection }
                 case .failure(let failure): retry(after: failure)
                 }
-                signal.pause(until: Clock.system.monotonicNanoseconds() + pause * 1_000_000)
-                pause = min(2 * pause, PostgreSQLLimits.retryMilliseconds.upperBound)
+                signal.pause(until: pauses.begin(at: Clock.system.monotonicNanoseconds()))
             }
         }
 

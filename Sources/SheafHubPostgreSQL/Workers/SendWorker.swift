@@ -13,7 +13,7 @@
         private struct Work: Sendable {
             /// The shards whose followers must be notified.
             var notified: Set<HubShard> = []
-            var broadcasts: [[UInt8]] = []
+            var broadcasts = WaitingBroadcasts()
         }
 
         private let core: LogCore
@@ -34,11 +34,7 @@
         /// Sends bytes to all hubs, also to this one.
         func broadcast(_ bytes: [UInt8]) {
             guard bytes.count <= HubLimits.broadcastLength else { return }
-            work.withLock { work in
-                work.broadcasts.append(bytes)
-                let surplus = work.broadcasts.count - PostgreSQLLimits.waitingBroadcasts
-                if surplus > 0 { work.broadcasts.removeFirst(surplus) }
-            }
+            work.withLock { $0.broadcasts.add(bytes) }
             signal.wake()
         }
 
@@ -62,20 +58,19 @@
         private func serve(
             _ statements: PQStatements, _ connection: PQConnection
         ) throws(PQFailure) {
-            let period = PostgreSQLLimits.broadcastSeconds * 1_000_000_000
-            var cleaning = Clock.system.monotonicNanoseconds() + period
+            var removals = PeriodicWork.removals(from: Clock.system.monotonicNanoseconds())
             while !signal.isStopped, core.isCurrent(connection) {
                 signal.drain()
                 try notify(statements)
                 try broadcast(statements)
-                if Clock.system.monotonicNanoseconds() >= cleaning {
+                if removals.isDue(at: Clock.system.monotonicNanoseconds()) {
                     try statements.run(
                         PostgreSQLSchema.removeBroadcasts,
                         [.number(PostgreSQLLimits.broadcastSeconds)])
-                    cleaning = Clock.system.monotonicNanoseconds() + period
+                    removals.finish(at: Clock.system.monotonicNanoseconds())
                 }
                 let isIdle = work.withLock { $0.notified.isEmpty && $0.broadcasts.isEmpty }
-                if isIdle { try statements.wait(until: cleaning) }
+                if isIdle { try statements.wait(until: removals.next) }
             }
         }
 
@@ -90,10 +85,7 @@
         }
 
         private func broadcast(_ statements: PQStatements) throws(PQFailure) {
-            let broadcasts = work.withLock { work in
-                defer { work.broadcasts = [] }
-                return work.broadcasts
-            }
+            let broadcasts = work.withLock { $0.broadcasts.take() }
             for bytes in broadcasts {
                 try statements.run(
                     PostgreSQLSchema.broadcast, [.text(core.broadcastChannel), .bytes(bytes)])

@@ -1,4 +1,4 @@
-import Sheaf
+package import Sheaf
 import SheafReplication
 
 extension PresenceGraph {
@@ -8,7 +8,7 @@ extension PresenceGraph {
     /// Returns routes from the local peer to another one, the shortest first.
     ///
     /// A connection to the peer is the only route. Otherwise, there is one through each neighbor.
-    func routes(to target: PeerKey) -> [[PeerKey]] {
+    package func routes(to target: PeerKey) -> [[PeerKey]] {
         let local = localPeer.key
         let neighbors = Dictionary(
             ([localPeer] + remotePeers).map { peer in

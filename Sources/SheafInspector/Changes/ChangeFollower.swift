@@ -12,12 +12,14 @@ final class ChangeFollower: Sendable {
     private struct State: Sendable {
         /// Clients that the thread does not know yet.
         var added: [Client] = []
-        /// Number of clients, new ones included.
-        var count = 0
+        /// The bodies of those that it knows.
+        var followed: [StreamBody] = []
         var thread: Thread?
         /// Whether a client has received everything, so that there is room again.
         var isDrained = false
         var isStopped = false
+
+        var count: Int { added.count + followed.count }
     }
 
     private struct Client: Sendable {
@@ -79,7 +81,6 @@ final class ChangeFollower: Sendable {
                     state.thread = try Thread(name: "sheaf-changes") { [self] in follow() }
                 }
                 state.added.append(client)
-                state.count += 1
                 return true
             }
             state.signal()
@@ -104,7 +105,7 @@ final class ChangeFollower: Sendable {
 
     private func follow() {
         var streams: [ChangeStream] = []
-        while let added = next(streams.count) {
+        while let added = next(streams) {
             let now = Clock.system.monotonicNanoseconds()
             for client in added {
                 streams.append(
@@ -120,15 +121,16 @@ final class ChangeFollower: Sendable {
     }
 
     /// Returns the new clients; nil if there are no clients at all, or the thread is stopped.
-    private func next(_ count: Int) -> [Client]? {
+    private func next(_ streams: [ChangeStream]) -> [Client]? {
         state.withLock { state in
-            state.count = count + state.added.count
-            guard state.count > 0, !state.isStopped else {
+            let added = state.added
+            state.followed = streams.map(\.body) + added.map(\.body)
+            guard !state.followed.isEmpty, !state.isStopped else {
                 if !state.isStopped { state.thread = nil }
                 return nil
             }
-            defer { state.added = [] }
-            return state.added
+            state.added = []
+            return added
         }
     }
 

@@ -1,10 +1,10 @@
 import SheafDocument
 import SheafEngine
 import SheafStatements
-import SheafStorage
+package import SheafStorage
 
 /// The commits of a store as server-sent events, for one client.
-struct ChangeStream {
+package struct ChangeStream {
     let body: StreamBody
     private let hasChanges: Bool
     /// Time without a commit after which a comment keeps the connection open.
@@ -24,7 +24,7 @@ struct ChangeStream {
     }
 
     /// Begins the events of the commits after `since`.
-    init(
+    package init(
         _ body: StreamBody, since: CommitID, hasChanges: Bool, silenceNanoseconds: UInt64,
         at nanoseconds: UInt64
     ) {
@@ -58,7 +58,7 @@ struct ChangeStream {
     }
 
     /// Writes a comment if there was no commit for long.
-    mutating func keepOpen(at nanoseconds: UInt64) {
+    package mutating func keepOpen(at nanoseconds: UInt64) {
         guard nanoseconds - writtenAt >= silenceNanoseconds, body.hasRoom else { return }
         body.write(Array(":\n\n".utf8))
         writtenAt = nanoseconds

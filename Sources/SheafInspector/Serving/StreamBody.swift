@@ -58,14 +58,14 @@ package final class StreamBody: Sendable {
     }
 
     /// The next bytes of a body.
-    enum Step {
+    package enum Step {
         case bytes(Int)
         case waiting
         case ended
     }
 
     /// Copies unsent bytes; without any, calls `suspend`, which returns how to resume.
-    func read(
+    package func read(
         into buffer: UnsafeMutableRawBufferPointer, suspend: () -> @Sendable () -> Void
     ) -> Step {
         let (step, isDrained) = state.withLock { state -> (Step, Bool) in

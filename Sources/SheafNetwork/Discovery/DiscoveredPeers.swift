@@ -8,9 +8,11 @@ package struct DiscoveredPeers {
 
     package init() {}
 
-    /// Returns the peers that may be tried, in the order in which they are.
-    package func ready(at now: UInt64) -> [DiscoveredPeer] {
-        peers.filter { waiting[$0.name] ?? 0 <= now }
+    /// Returns the peers that may be tried, in the order in which they are, besides some of them.
+    package func ready(
+        at now: UInt64, besides tried: Set<AnnouncedName> = []
+    ) -> [DiscoveredPeer] {
+        peers.filter { !tried.contains($0.name) && waiting[$0.name] ?? 0 <= now }
     }
 
     /// Lets a peer wait after a failed attempt.

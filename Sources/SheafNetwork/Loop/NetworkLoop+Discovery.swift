@@ -115,11 +115,11 @@ extension NetworkLoop {
 
     /// Creates dialers for discovered peers, up to the limit.
     private func connectToDiscoveredPeers() {
-        var names = Set(dialers.values.compactMap(\.name))
+        let names = Set(dialers.values.compactMap(\.name))
         var count = foundCount
-        for peer in discoveredPeers.ready(at: now) where count < limits.discoveredPeers {
-            guard !names.contains(peer.name), replaceLearned(peer) else { continue }
-            names.insert(peer.name)
+        for peer in discoveredPeers.ready(at: now, besides: names)
+        where count < limits.discoveredPeers {
+            guard replaceLearned(peer) else { continue }
             count += 1
             // Otherwise both would connect at once, and close one of the connections.
             let isSecond = (discovery?.name).map { own in
@@ -136,9 +136,7 @@ extension NetworkLoop {
         discovery?.doubt(name, now: now)
         discoveredPeers.failed(name, until: now + UInt64(milliseconds) * 1_000_000)
         let names = Set(dialers.values.compactMap(\.name))
-        guard discoveredPeers.ready(at: now).contains(where: { !names.contains($0.name) }) else {
-            return
-        }
+        guard !discoveredPeers.ready(at: now, besides: names).isEmpty else { return }
         discoveredPeers.moveToEnd(name)
         forget(dialer)
     }

@@ -32,8 +32,8 @@ extension NetworkLoop {
     private func connected(_ channel: Channel) {
         if let failure = channel.socket.connectFailure {
             let address = channel.address.shortened(to: ErrorText.limit)
-            end(channel, NetworkError(.address, "\(address) cannot be reached: \(failure)"))
-            return
+            return end(
+                channel, NetworkError(.address, "\(address) cannot be reached: \(failure)"))
         }
         do throws(NetworkError) {
             let session = try TLSSession(

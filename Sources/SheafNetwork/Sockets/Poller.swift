@@ -1,4 +1,4 @@
-import SheafSystem
+package import SheafSystem
 
 #if canImport(Glibc)
     import CEpoll
@@ -14,17 +14,17 @@ import SheafSystem
 ///
 /// On Linux it uses `epoll`, so a wait costs in proportion to the ready descriptors, and a
 /// descriptor costs nothing until its events change. Other systems use `poll`.
-final class Poller {
+package final class Poller {
     /// A ready descriptor.
-    struct Event {
+    package struct Event {
         /// The number that was passed with the descriptor.
-        let token: UInt64
+        package let token: UInt64
         /// Whether data has arrived, or the connection is closed, which the next read reports.
-        let isReadable: Bool
+        package let isReadable: Bool
         /// Whether data can be written, or the connection is closed.
-        let isWritable: Bool
+        package let isWritable: Bool
         /// Whether the connection is closed in both directions, or failed.
-        let isClosed: Bool
+        package let isClosed: Bool
     }
 
     struct Registration: Equatable {
@@ -38,18 +38,18 @@ final class Poller {
     private var temporary: [Int32] = []
     private var readyTemporary: [Bool] = []
     /// The ready descriptors, except the temporary ones.
-    private(set) var events: [Event] = []
+    package private(set) var events: [Event] = []
     private let queue: DescriptorQueue
 
     /// The token of the first temporary descriptor; those of the others follow.
     private static let temporaryToken: UInt64 = 1 << 63
 
-    init(_ queue: DescriptorQueue) {
+    package init(_ queue: DescriptorQueue) {
         self.queue = queue
     }
 
     /// Adds a descriptor, or changes the events to wait for; throws if the system cannot watch it.
-    func set(
+    package func set(
         _ descriptor: Int32, token: UInt64, reading: Bool, writing: Bool
     ) throws(NetworkError) {
         let new = Registration(token: token, isReading: reading, isWriting: writing)
@@ -60,13 +60,13 @@ final class Poller {
     }
 
     /// Removes a descriptor, before it is closed.
-    func remove(_ descriptor: Int32) {
+    package func remove(_ descriptor: Int32) {
         guard registrations.removeValue(forKey: descriptor) != nil else { return }
         queue.remove(descriptor)
     }
 
     /// Adds a descriptor for the next wait only; returns its index for `isReadable`.
-    func addTemporary(_ descriptor: Int32) throws(NetworkError) -> Int {
+    package func addTemporary(_ descriptor: Int32) throws(NetworkError) -> Int {
         let index = temporary.count
         try set(
             descriptor, token: Self.temporaryToken + UInt64(index), reading: true, writing: false)
@@ -75,7 +75,7 @@ final class Poller {
     }
 
     /// Waits until a descriptor is ready or the timeout expires.
-    func wait(milliseconds: Int, polling: BusyPoll) {
+    package func wait(milliseconds: Int, polling: BusyPoll) {
         var ready: [Event] = []
         if milliseconds > 0 {
             polling.poll(until: nil) {
@@ -94,14 +94,14 @@ final class Poller {
     }
 
     /// Whether a temporary descriptor of the last wait is readable.
-    func isReadable(_ index: Int) -> Bool {
+    package func isReadable(_ index: Int) -> Bool {
         index < readyTemporary.count && readyTemporary[index]
     }
 }
 
 #if canImport(Glibc) || canImport(Musl)
     /// The descriptors that the kernel watches for one poller.
-    final class DescriptorQueue: Sendable {
+    package final class DescriptorQueue: Sendable {
         private let number: Int32
         /// Maximum number of descriptors returned by a wait; the others are returned by the next.
         private static let maximumCount = 256
@@ -110,7 +110,7 @@ final class Poller {
         private static let (readable, writable): (UInt32, UInt32) = (0x01, 0x04)
         private static let closed: UInt32 = 0x08 | 0x10
 
-        init() throws(NetworkError) {
+        package init() throws(NetworkError) {
             // The flag has the same value as `EPOLL_CLOEXEC`, which is not imported as a number.
             number = epoll_create1(Int32(O_CLOEXEC))
             guard number >= 0 else {
@@ -164,8 +164,8 @@ final class Poller {
     }
 #else
     /// Nothing: the descriptors are passed to each call of `poll`.
-    final class DescriptorQueue: Sendable {
-        init() throws(NetworkError) {}
+    package final class DescriptorQueue: Sendable {
+        package init() throws(NetworkError) {}
 
         fileprivate func set(
             _ descriptor: Int32, _ registration: Poller.Registration, isNew: Bool

@@ -3,16 +3,15 @@ import SheafDocument
 
 /// The content of a row without encoded fields.
 class RowContent {
-    /// Returns all fields, with the id.
-    func object() throws(StoreError) -> Object { Object() }
+    /// Returns all fields, with the id; throws for an index entry, which lacks some.
+    func object() throws(StoreError) -> Object {
+        throw StoreError(.failed, "an index entry has no complete document")
+    }
 
     /// Returns the value at a path; nil if there is none.
     func value(at path: [String]) throws(StoreError) -> Value? {
         Operators.value(at: path[...], of: .object(try object()))
     }
-
-    /// Returns content that remains valid after the visit of the row.
-    func lasting() throws(StoreError) -> RowContent { self }
 }
 
 /// A row without a stored document, or a document that was decoded.
@@ -26,7 +25,7 @@ final class ObjectRow: RowContent {
     override func object() -> Object { value }
 }
 
-/// The row of an index entry: a partial document with the indexed fields and the id.
+/// The row of an index entry, for statements that read nothing but the indexed fields and the id.
 ///
 /// A scan uses one for all of its entries, and fields are decoded when they are read.
 final class EntryRow: RowContent {
@@ -95,38 +94,10 @@ final class EntryRow: RowContent {
         return try onDocument(at: 0) { () throws(Malformed) in try element.value() }
     }
 
-    override func object() throws(StoreError) -> Object {
-        let values = try values()
-        guard values.count == fields.count + 1 else {
-            throw StoreError(.damaged, "an index entry has \(values.count) values")
-        }
-        var object = Object()
-        for (field, value) in zip(fields, values) {
-            guard let value else { continue }
-            Self.set(value, at: field.path[...], in: &object)
-        }
-        object[Row.idName] = values[fields.count]
-        return object
-    }
-
-    override func lasting() throws(StoreError) -> RowContent { ObjectRow(try object()) }
-
     private func values() throws(StoreError) -> [Value?] {
         try onDocument(at: 0) { () throws(Malformed) in
             try SortKeyReader.read(entry, descending: isDescending)
         }
-    }
-
-    private static func set(_ value: Value, at path: ArraySlice<String>, in object: inout Object) {
-        guard let first = path.first else { return }
-        guard path.count > 1 else {
-            object[first] = value
-            return
-        }
-        var inner = Object()
-        if case .object(let known)? = object[first] { inner = known }
-        set(value, at: path.dropFirst(), in: &inner)
-        object[first] = .object(inner)
     }
 }
 

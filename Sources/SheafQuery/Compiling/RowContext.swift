@@ -97,19 +97,6 @@ package struct Row {
         self.position = position
     }
 
-    /// Returns a row that remains valid after the visit of an index entry.
-    func copied() throws(StoreError) -> Row {
-        Row(content: try content?.lasting(), position: position)
-    }
-
-    private init(content: RowContent?, position: UInt64) {
-        fields = nil
-        self.content = content
-        id = nil
-        isLasting = true
-        self.position = position
-    }
-
     package static let idName = "_id"
 
     /// Returns the value of `_id`.

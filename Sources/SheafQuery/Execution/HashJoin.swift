@@ -179,7 +179,7 @@ final class HashJoin {
                 following[ends[key].last] = entries.count
                 ends[key].last = entries.count
             }
-            let entry = try entry(of: row)
+            let entry = entry(of: row)
             if case .key(let key) = entry { byteCount += key.count + Self.arrayOverhead }
             entries.append(entry)
             following.append(-1)
@@ -203,8 +203,7 @@ final class HashJoin {
         return true
     }
 
-    private func entry(of row: Row) throws(StoreError) -> Entry {
-        guard row.content == nil else { return .row(try row.copied()) }
+    private func entry(of row: Row) -> Entry {
         guard !row.isLasting, let id = row.id, let collection = source.collection else {
             return .row(row)
         }

@@ -4,18 +4,17 @@ import SheafDocument
 struct SpanBound {
     enum BoundPosition {
         /// A bound before or after all keys that begin with the values.
-        case value
-        /// A bound before or after all values of a type in the field after `values`.
+        case value(isBehind: Bool)
+        /// The outer bound of all values of a type in the field after `values`.
         case kind(String)
     }
 
     let values: [Value?]
     let position: BoundPosition
-    let isBehind: Bool
 
     /// Returns the number of leading values that all keys on the inner side may share.
     func sharedCount(isUpper: Bool) -> Int {
-        if case .kind = position { return values.count }
+        guard case .value(let isBehind) = position else { return values.count }
         return isBehind == isUpper ? values.count : max(values.count - 1, 0)
     }
 
@@ -23,9 +22,9 @@ struct SpanBound {
     /// fields.
     func end(behind count: Int) -> SpanEnd? {
         switch (position, values.count - count) {
-        case (.kind(let kind), 0): .kind(kind, isBehind: isBehind)
+        case (.kind(let kind), 0): .kind(kind)
         case (.value, 0): .open
-        case (.value, 1): .value(values[count], isBehind: isBehind)
+        case (.value(let isBehind), 1): .value(values[count], isBehind: isBehind)
         default: nil
         }
     }
@@ -35,21 +34,20 @@ struct SpanBound {
 enum SpanEnd: Equatable {
     case open
     case value(Value?, isBehind: Bool)
-    case kind(String, isBehind: Bool)
+    case kind(String)
 
     /// The end in reversed order.
     var turned: SpanEnd {
         switch self {
-        case .open: self
+        case .open, .kind: self
         case .value(let value, let isBehind): .value(value, isBehind: !isBehind)
-        case .kind(let kind, let isBehind): .kind(kind, isBehind: !isBehind)
         }
     }
 
     private var kind: String? {
         switch self {
         case .open: nil
-        case .kind(let kind, _): kind
+        case .kind(let kind): kind
         case .value(let value, _): value.map { "\($0.kind)" } ?? "missing"
         }
     }
@@ -87,9 +85,7 @@ enum SpanEnd: Equatable {
         case .value(let value, let isBehind):
             let word = isUpper ? (isBehind ? "through" : "before") : (isBehind ? "after" : "from")
             return "\(name) \(word) \(value?.json ?? "MISSING")"
-        case .kind(let kind, let isBehind):
-            let word = isUpper ? (isBehind ? "through" : "before") : (isBehind ? "after" : "from")
-            return "\(name) \(word) all of kind \(kind)"
+        case .kind(let kind): return "\(name) \(isUpper ? "through" : "from") all of kind \(kind)"
         }
     }
 }

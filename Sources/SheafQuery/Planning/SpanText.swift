@@ -80,17 +80,19 @@ struct SpanText {
         let (values, length) = read(bytes)
         let rest = bytes[length...]
         if rest.isEmpty {
-            found.append(SpanBound(values: values, position: .value, isBehind: false))
+            found.append(SpanBound(values: values, position: .value(isBehind: false)))
         } else if values.count < fields.count {
             let mask: UInt8 = fields[values.count].isDescending ? 0xFF : 0
             if Array(rest) == (isUpper ? Self.end : Self.start) {
-                found.append(SpanBound(values: values, position: .value, isBehind: isUpper))
-            } else if rest.count == 1, let kind = SortKeyReader.kindName(bytes[length] ^ mask) {
-                found.append(SpanBound(values: values, position: .kind(kind), isBehind: false))
+                found.append(SpanBound(values: values, position: .value(isBehind: isUpper)))
+            } else if !isUpper, rest.count == 1,
+                let kind = SortKeyReader.kindName(bytes[length] ^ mask)
+            {
+                found.append(SpanBound(values: values, position: .kind(kind)))
             } else if mask == 0, let text = SortKeyReader.readText(beginning: rest) {
                 // A string without its terminator is the bound before all strings with this prefix.
                 found.append(
-                    SpanBound(values: values + [.string(text)], position: .value, isBehind: false))
+                    SpanBound(values: values + [.string(text)], position: .value(isBehind: false)))
             }
         }
         // The bound after all keys with a prefix has the last byte of the prefix incremented.
@@ -99,11 +101,11 @@ struct SpanText {
         let longest = 16
         let (below, covered) = read(Array(before) + Array(repeating: 0xFF, count: longest))
         if covered >= before.count {
-            found.append(SpanBound(values: below, position: .value, isBehind: true))
-        } else if covered == before.count - 1, below.count < fields.count {
+            found.append(SpanBound(values: below, position: .value(isBehind: true)))
+        } else if isUpper, covered == before.count - 1, below.count < fields.count {
             let mask: UInt8 = fields[below.count].isDescending ? 0xFF : 0
             if let kind = SortKeyReader.kindName((last - 1) ^ mask) {
-                found.append(SpanBound(values: below, position: .kind(kind), isBehind: true))
+                found.append(SpanBound(values: below, position: .kind(kind)))
             }
         }
         return found
@@ -153,17 +155,17 @@ struct SpanText {
     /// Returns a comparison of several fields as a tuple.
     private func tuple(_ lower: SpanBound, _ upper: SpanBound?) -> String? {
         let width = max(lower.values.count, upper?.values.count ?? 0)
-        guard case .value = lower.position, width > 0 else { return nil }
+        guard case .value(let isBehindLower) = lower.position, width > 0 else { return nil }
         var text = "(\(fields.prefix(width).map(Self.name).joined(separator: ", ")))"
         func values(_ bound: SpanBound) -> String {
             "(\(bound.values.map { $0?.json ?? "MISSING" }.joined(separator: ", ")))"
         }
         if !lower.values.isEmpty {
-            text += (lower.isBehind ? " after " : " from ") + values(lower)
+            text += (isBehindLower ? " after " : " from ") + values(lower)
         }
         guard let upper else { return text }
-        guard case .value = upper.position else { return nil }
-        return text + (upper.isBehind ? " through " : " before ") + values(upper)
+        guard case .value(let isBehindUpper) = upper.position else { return nil }
+        return text + (isBehindUpper ? " through " : " before ") + values(upper)
     }
 
     private func equalities(_ values: [Value?]) -> [String] {

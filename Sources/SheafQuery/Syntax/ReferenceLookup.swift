@@ -38,6 +38,8 @@ private struct ClauseScan {
     /// The entries of the open brackets and of expressions that end with END; nil for others.
     private var enclosing: [String?] = []
     private var previous: Token?
+    /// The token before the previous one.
+    private var beforePrevious: Token?
     /// The operator whose right operand has not begun.
     private var pendingOperator: String?
     private var hasTypes = false
@@ -83,7 +85,7 @@ private struct ClauseScan {
     }
 
     mutating func read(_ token: Token, _ lexer: Lexer) {
-        defer { previous = token }
+        defer { (beforePrevious, previous) = (previous, token) }
         switch token.kind {
         case .leftParenthesis where hasTypes && enclosing.isEmpty:
             enclosing.append("COLLECTION")
@@ -104,10 +106,13 @@ private struct ClauseScan {
     private mutating func read(_ keyword: Keyword, _ lexer: Lexer) {
         switch keyword {
         case .case: enclosing.append("CASE")
-        case .any where previous?.keyword != .and: enclosing.append("ANY")
+        case .any: enclosing.append("ANY")
         case .every:
             // ANY AND EVERY is one operator.
-            if previous?.keyword != .and || enclosing.last != "ANY" { enclosing.append("EVERY") }
+            let continuesAny =
+                previous?.keyword == .and && beforePrevious?.keyword == .any
+                && enclosing.last == "ANY"
+            if !continuesAny { enclosing.append("EVERY") }
         case .array: enclosing.append("ARRAY")
         case .object: enclosing.append("OBJECT")
         case .end: _ = enclosing.popLast()

@@ -1,13 +1,13 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
-import SheafSync
+package import SheafSync
 
 /// Confirmation of unproven attachment tokens by peers at which they are proven.
 extension AttachmentTransfer {
     /// Requests confirmations of a token from the peers that may write everything, except `asker`.
-    mutating func requestProof(
+    package mutating func requestProof(
         of id: AttachmentID, in document: DocumentAddress, but asker: UInt64? = nil
     ) {
         let token = TokenAddress(attachment: id.bytes, document: document)
@@ -85,7 +85,7 @@ extension AttachmentTransfer {
     }
 
     /// Handles a peer's confirmation of a token, which marks the token as proven.
-    mutating func confirmed(_ token: TokenAddress, on number: UInt64) {
+    package mutating func confirmed(_ token: TokenAddress, on number: UInt64) {
         guard self[number].requestedProofs.remove(token) != nil, !self[number].access.needsProofs,
             let key = snapshot.key(of: token.document),
             let proven = try? snapshot.unprovenToken(of: token.attachment, inDocument: key)

@@ -16,8 +16,7 @@ extension PeerContext {
             guard let key = snapshot.key(of: address),
                 isHidden(address, key, in: snapshot, from: limitedPeer)
             else { continue }
-            shown.shadows[key] = StoredDocument(
-                bytes, stateLength: bytes.count, deltaLength: 0, deltaCount: 0)
+            shown.shadows[key] = StoredDocument(bytes)
         }
         return shown
     }

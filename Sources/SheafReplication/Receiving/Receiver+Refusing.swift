@@ -2,7 +2,7 @@ import SheafDocument
 import SheafEngine
 import SheafStatements
 import SheafStorage
-import SheafSync
+package import SheafSync
 import SheafTransport
 
 /// Documents that a peer may not write, which are skipped and reported to the peer.
@@ -31,8 +31,19 @@ extension Receiver {
     /// The last notices may be lost with the connection. Only peers with limited rights are refused
     /// documents; they reconcile at each connection, after which the notices are sent again.
     private func report(_ refused: [WriteJob.Refused], on exchange: inout DocumentExchange) {
-        guard !refused.isEmpty else { return }
+        for notice in RefusedNotice.all(about: refused, generation: generation) {
+            exchange.session.report(notice)
+        }
+    }
+}
+
+extension RefusedNotice {
+    /// Returns the notices about all documents that a write job refused.
+    package static func all(
+        about refused: [WriteJob.Refused], generation: UInt64
+    ) -> [RefusedNotice] {
         let named = refused.prefix(SyncLimits.refusedOfJob)
+        var notices: [RefusedNotice] = []
         var rest = named[...]
         while let first = rest.first {
             var length = 0
@@ -42,15 +53,16 @@ extension Receiver {
                     && length < SyncLimits.frameLength / 2
             }
             rest = rest.dropFirst(part.count)
-            exchange.session.report(
+            notices.append(
                 RefusedNotice(
                     generation: generation, commit: first.commit, first.reason,
                     part.map(\.address)))
         }
-        guard let last = refused.last, refused.count > named.count else { return }
-        exchange.session.report(
+        guard let last = refused.last, refused.count > named.count else { return notices }
+        notices.append(
             RefusedNotice(
                 generation: generation, commit: last.commit, last.reason,
                 omitted: UInt64(refused.count - named.count), []))
+        return notices
     }
 }

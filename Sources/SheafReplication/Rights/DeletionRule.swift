@@ -43,8 +43,7 @@ struct DeletionRule {
         _ key: [UInt8], _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {
         guard let empty = try? Insertion.initial(Object(), NameTable()) else { return false }
-        let document = StoredDocument(
-            empty, stateLength: empty.count, deltaLength: 0, deltaCount: 0)
-        return try readableByID.matches(document, key: key, in: address.collection, names)
+        return try readableByID.matches(
+            StoredDocument(empty), key: key, in: address.collection, names)
     }
 }

@@ -26,7 +26,6 @@ extension DocumentSnapshot {
         let received: Set<CommitID> =
             commit >= log.compactedThrough
             ? try receivedCommits(after: commit, from: source) : []
-        guard commit > 0 || !received.isEmpty else { return newer }
         var found: [[UInt8]] = []
         for key in newer {
             guard let last = try newestCommit(of: key), last > commit else { continue }

@@ -126,9 +126,7 @@ extension DocumentTransaction {
         _ seen: ReceivedTime
     ) throws(EngineError) -> (Reception, (write: HiddenWrite, peerState: [UInt8])?) {
         let (hidden, tokens) = (working[position], tokens)
-        let before = rule.shadows.documents[document.address].map {
-            StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
-        }
+        let before = rule.shadows.documents[document.address].map { StoredDocument($0) }
         working[position] = try WorkingDocument.open(key, before)
         defer { (working[position], self.tokens) = (hidden, tokens) }
         let reception = try receive(
@@ -170,8 +168,7 @@ extension DocumentTransaction {
     ) throws(EngineError) -> Bool {
         guard let state = working[position].state else { return false }
         let key = working[position].key.bytes
-        let result = StoredDocument(
-            state, stateLength: state.count, deltaLength: 0, deltaCount: 0)
+        let result = StoredDocument(state)
         guard result.isTombstone else {
             return try !rule.readable.matches(
                 result, key: key, in: document.collection, catalog.names, of: self)

@@ -229,9 +229,7 @@ extension DocumentTransaction {
         guard !document.marks.contains(.isPartial), let original = working[position].original,
             !original.isTombstone, !original.isRemnant
         else { return false }
-        let state = StoredDocument(
-            Array(document.bytes), stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
-        guard state.isTombstone else { return false }
+        guard StoredDocument(Array(document.bytes)).isTombstone else { return false }
         return try !rule.matches(
             original, key: working[position].key.bytes, in: document.collection, catalog.names,
             of: self)
@@ -242,9 +240,7 @@ extension DocumentTransaction {
         of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> RefusedNotice.Reason? {
         let (key, original) = (working[position].key, working[position].original)
-        let after = working[position].state.map {
-            StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
-        }
+        let after = working[position].state.map { StoredDocument($0) }
         guard try isPermitted(after, at: key, rule) else { return .result }
         return try isPermitted(original, at: key, rule) ? nil : .original
     }

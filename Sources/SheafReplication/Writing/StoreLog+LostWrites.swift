@@ -1,5 +1,5 @@
 import SheafDocument
-import SheafEngine
+package import SheafEngine
 import SheafStatements
 import SheafTransport
 
@@ -26,14 +26,19 @@ extension StoreLog {
                 "the store cannot change its site; it tries again when a peer reports a write that the store lacks",
                 ["reason": "\(error)"])
         }
-        for document in outcome.unmoved.prefix(Self.maximumUnmovedMessages) {
+        writeUnmoved(outcome.unmoved)
+    }
+
+    /// Logs the first documents that could not be moved to another site.
+    package func writeUnmoved(_ documents: [UnmovedDocument]) {
+        for document in documents.prefix(Self.maximumUnmovedMessages) {
             write(
                 .error,
                 "a document cannot be assigned to the new site of this store: if it is sent, writes to it that peers "
                     + "have and this store lacks are lost; run sheaf verify, and copy the readable part to "
                     + "another store with sheaf salvage",
                 [
-                    "documents": "\(outcome.unmoved.count)", "reason": "\(document.reason)",
+                    "documents": "\(documents.count)", "reason": "\(document.reason)",
                 ].merging(document.address?.logFields ?? [:]) { $1 })
         }
     }

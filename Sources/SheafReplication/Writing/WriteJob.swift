@@ -139,7 +139,13 @@ package struct WriteJob: Sendable {
         package let address: DocumentAddress
         package let reason: RefusedNotice.Reason
         /// The commit of the peer whose batch contains the document.
-        package var commit: UInt64 = 0
+        package var commit: UInt64
+
+        package init(
+            address: DocumentAddress, reason: RefusedNotice.Reason, commit: UInt64 = 0
+        ) {
+            (self.address, self.reason, self.commit) = (address, reason, commit)
+        }
     }
 
     /// Runs the job; must be called by the current writer.

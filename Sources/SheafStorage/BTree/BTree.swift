@@ -137,7 +137,7 @@ package struct BTreeStatistics: Equatable, Sendable {
     package let depth: Int
     /// The size of the pages in use, in bytes.
     package let bytesInUse: Int
-    /// The number of bytes allocated for pages, excluding a mapped file.
+    /// The number of bytes allocated for pages and their directory, excluding a mapped file.
     package let bytesAllocated: Int
 }
 

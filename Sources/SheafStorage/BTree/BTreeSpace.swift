@@ -67,6 +67,7 @@ struct BTreeSpace: ~Copyable, Sendable {
     private(set) var allocatedPages: Int
     /// The number of pages of the mapped file that the tree has replaced.
     private(set) var droppedPages = 0
+    /// The number of bytes allocated for pages and their directory.
     private(set) var byteCount = 0
 
     /// Creates a space that contains the pages 1 to `pageCount` of a mapped file, if any.
@@ -77,9 +78,9 @@ struct BTreeSpace: ~Copyable, Sendable {
         allocatedPages = pageCount
         chunkCount = pageCount == 0 ? 0 : pageCount / Self.pagesPerChunk + 1
         directoryCapacity = chunkCount + 8
-        directory = arena.allocate(
-            byteCount: directoryCapacity * MemoryLayout<UnsafeMutableRawPointer>.stride
-        ).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
+        byteCount = Self.directoryLength(directoryCapacity)
+        directory = arena.allocate(byteCount: byteCount)
+            .assumingMemoryBound(to: UnsafeMutableRawPointer.self)
         guard let mapping else { return }
         // Page 1 is at the offset, so page 0, which does not exist, would precede it.
         let pageZero = mapping.base + (firstPageOffset - BTreePage.Layout.size)
@@ -98,9 +99,9 @@ struct BTreeSpace: ~Copyable, Sendable {
         (version, newestLive) = (foreignVersion + 1, foreignVersion)
         allocatedPages = 0
         directoryCapacity = chunkCount + 8
-        directory = arena.allocate(
-            byteCount: directoryCapacity * MemoryLayout<UnsafeMutableRawPointer>.stride
-        ).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
+        byteCount = Self.directoryLength(directoryCapacity)
+        directory = arena.allocate(byteCount: byteCount)
+            .assumingMemoryBound(to: UnsafeMutableRawPointer.self)
         directory.initialize(from: snapshot.view.directory, count: chunkCount)
     }
 
@@ -191,11 +192,16 @@ struct BTreeSpace: ~Copyable, Sendable {
         endOfChunk = first + UInt32(truncatingIfNeeded: pages)
     }
 
+    private static func directoryLength(_ capacity: Int) -> Int {
+        capacity * MemoryLayout<UnsafeMutableRawPointer>.stride
+    }
+
     private mutating func growDirectory() {
         let capacity = directoryCapacity * 4
-        let larger = arena.allocate(
-            byteCount: capacity * MemoryLayout<UnsafeMutableRawPointer>.stride
-        ).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
+        let bytes = Self.directoryLength(capacity)
+        let larger = arena.allocate(byteCount: bytes)
+            .assumingMemoryBound(to: UnsafeMutableRawPointer.self)
+        byteCount += bytes
         larger.initialize(from: directory, count: chunkCount)
         directory = larger
         directoryCapacity = capacity

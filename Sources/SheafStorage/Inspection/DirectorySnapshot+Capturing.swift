@@ -52,9 +52,7 @@ extension DirectorySnapshot {
     /// Returns the names of the files in a fixed order.
     private static func listNames(in volume: any Volume) throws(StorageError) -> [String] {
         let names = try translatingErrors { () throws(VolumeError) in try volume.names() }
-        guard names.count <= Limits.maximumFiles else {
-            throw .limit(name: "maximumFiles", value: names.count, limit: Limits.maximumFiles)
-        }
+        try Limits.check(fileCount: names.count)
         return names.sorted()
     }
 }

@@ -132,7 +132,7 @@ package final class LogFollower: Sendable {
         state.snapshot = LogSnapshot(
             tree: keyspace.tree.snapshot(), segments: segments, commit: end.commit,
             commitAt: end.commitAt, end: end.position, indexMark: old.indexMark, chain: end.chain,
-            grownLength: old.grownLength + end.length)
+            grownLength: old.grownLength)
         state.complete = end.complete
         state.keyspace = consume keyspace
         state.directory = directory

@@ -35,9 +35,7 @@ struct StoreDirectory {
     /// Loads the files of `volume`; unreadable ones become findings.
     init(_ volume: any Volume) throws(StorageError) {
         let names = try translatingErrors { () throws(VolumeError) in try volume.names() }
-        guard names.count <= Limits.maximumFiles else {
-            throw .limit(name: "maximumFiles", value: names.count, limit: Limits.maximumFiles)
-        }
+        try Limits.check(fileCount: names.count)
         var covers: [Cover] = []
         for name in names.sorted() {
             switch FileName(name) {

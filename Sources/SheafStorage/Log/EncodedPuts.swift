@@ -148,9 +148,7 @@ package struct EncodedPuts: Sendable {
         self.staged = staged
         for index in staged.count..<blocks.count {
             let isComplete = index < lengths.count
-            guard isComplete || used >= max(min(limit, Record.targetLength / 2), 1) else {
-                return
-            }
+            guard isComplete || used >= min(limit, Record.targetLength / 2) else { return }
             let length = isComplete ? lengths[index] : used
             let (bytes, mapping) = try staged.append(
                 blocks[index].bytes, length: length, previous: previous)

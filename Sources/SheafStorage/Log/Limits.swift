@@ -29,4 +29,11 @@ package enum Limits {
     package static let maximumSegments = UInt32.max - UInt32(maximumCommitOperations) - 1
     /// The maximum number of files in the directory of a store, including foreign ones.
     package static let maximumFiles = 1 << 22
+
+    /// Throws if the directory of a store has too many files.
+    package static func check(fileCount: Int) throws(StorageError) {
+        guard fileCount <= maximumFiles else {
+            throw .limit(name: "maximumFiles", value: fileCount, limit: maximumFiles)
+        }
+    }
 }

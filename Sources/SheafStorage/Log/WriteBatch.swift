@@ -25,12 +25,18 @@ package struct WriteBatch: Sendable {
     /// The minimum time of the commit in milliseconds since 1970, in case the clock is slow.
     package var earliestTime: UInt64 = 0
 
-    package init() {}
+    /// Maximum number of operations.
+    private let maximumCount: Int
+
+    package init(maximumCount: Int = Limits.maximumCommitOperations) {
+        self.maximumCount = maximumCount
+    }
 
     /// Creates a batch with records that are in files; no other operation may have their keys.
     ///
     /// Throws if a staged record does not match its hash.
     package init(_ staged: StagedRecords?) throws(StorageError) {
+        maximumCount = Limits.maximumCommitOperations
         // A rollback may leave an empty list.
         guard let staged, staged.count > 0 else { return }
         try staged.verify()
@@ -185,10 +191,9 @@ package struct WriteBatch: Sendable {
             throw .limit(
                 name: "maximumCommitLength", value: needed, limit: Limits.maximumCommitLength)
         }
-        guard count < Limits.maximumCommitOperations else {
+        guard count < maximumCount else {
             throw .limit(
-                name: "maximumCommitOperations", value: count + 1,
-                limit: Limits.maximumCommitOperations)
+                name: "maximumCommitOperations", value: count + 1, limit: maximumCount)
         }
     }
 }

@@ -9,7 +9,7 @@
     import Synchronization
 
     /// A watch of the writes to one file, by inotify.
-    final class FileWatch: VolumeWatch {
+    package final class FileWatch: VolumeWatch {
         /// Minimum time from an event to the end of the next wait.
         ///
         /// A thread that slept until each event would cost a busy writer a wake-up per flush.
@@ -44,7 +44,7 @@
             guard watched != nil else { return nil }
         }
 
-        func wait(milliseconds: Int) {
+        package func wait(milliseconds: Int) {
             _ = try? events.call(.read, "events") { events in
                 (try? interruption.read.call(.read, "events") { pipe in
                     var polled = [
@@ -63,14 +63,18 @@
 
         /// Returns the time in which a wait only collects events.
         private func pauseMilliseconds() -> Int32 {
-            let elapsed = Self.now() - lastEvents.load(ordering: .relaxed)
-            return elapsed < Self.pauseNanoseconds
-                ? Int32((Self.pauseNanoseconds - elapsed + 999_999) / 1_000_000) : 0
+            Self.pauseMilliseconds(after: Self.now() - lastEvents.load(ordering: .relaxed))
+        }
+
+        /// Returns the time in which a wait only collects events; `nanoseconds` have passed.
+        package static func pauseMilliseconds(after nanoseconds: UInt64) -> Int32 {
+            nanoseconds < pauseNanoseconds
+                ? Int32((pauseNanoseconds - nanoseconds + 999_999) / 1_000_000) : 0
         }
 
         private static func now() -> UInt64 { Clock.system.monotonicNanoseconds() }
 
-        func interrupt() {
+        package func interrupt() {
             // A full pipe already ends the wait.
             _ = try? interruption.write.call(.write, "events") { pipe in
                 withUnsafeBytes(of: UInt8(1)) { write(pipe, $0.baseAddress, $0.count) }

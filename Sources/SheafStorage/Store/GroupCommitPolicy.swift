@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Sleeping and waking take about a quarter of the flush time of a fast disk. All values are
 /// estimates that affect only latency.
-final class GroupCommitPolicy: Sendable {
+package final class GroupCommitPolicy: Sendable {
     /// The number of consecutive flushes of one commit after which a writer counts as alone.
     private static let loneCount = 8
     /// The flush duration up to which a lone writer spins instead of sleeping.
@@ -21,15 +21,15 @@ final class GroupCommitPolicy: Sendable {
     private let typicalNanoseconds = Atomic<UInt64>(0)
     private let gathering = Mutex(GroupCommitDelay())
 
-    init(engine: StoreEngine) {
+    package init(engine: StoreEngine) {
         self.engine = engine
     }
 
     /// Whether a single writer commits sequentially on a fast disk.
-    var hasLoneWriter: Bool { isLone(within: Self.briefNanoseconds) }
+    package var hasLoneWriter: Bool { isLone(within: Self.briefNanoseconds) }
 
     /// Whether a single writer commits sequentially and should flush on its own thread.
-    var mayFlushAlone: Bool { isLone(within: Self.shortNanoseconds) }
+    package var mayFlushAlone: Bool { isLone(within: Self.shortNanoseconds) }
 
     private func isLone(within nanoseconds: UInt64) -> Bool {
         loneFlushes.load(ordering: .relaxed) >= Self.loneCount
@@ -37,19 +37,19 @@ final class GroupCommitPolicy: Sendable {
     }
 
     /// Records that two writers committed concurrently.
-    func recordConcurrentWriters() {
+    package func recordConcurrentWriters() {
         loneFlushes.store(0, ordering: .relaxed)
     }
 
     /// Spins while `commit` is expected to become durable; returns whether it did.
-    func stayAwake(for commit: CommitID) -> Bool {
+    package func stayAwake(for commit: CommitID) -> Bool {
         wait(for: 2 * typicalNanoseconds.load(ordering: .relaxed), gently: false) {
             engine.durableCommit >= commit
         }
     }
 
     /// Records a flush that made `commits` commits durable.
-    func recordFlush(commits: CommitID, nanoseconds: UInt64) {
+    package func recordFlush(commits: CommitID, nanoseconds: UInt64) {
         let lone = commits == 1 ? loneFlushes.load(ordering: .relaxed) + 1 : 0
         loneFlushes.store(lone, ordering: .relaxed)
         let typical = typicalNanoseconds.load(ordering: .relaxed)

@@ -2,7 +2,7 @@ import SheafSystem
 import Synchronization
 
 /// The thread that makes commits durable, writing all pending commits together.
-final class GroupCommitter: Sendable {
+package final class GroupCommitter: Sendable {
     /// The time for which the thread polls for another commit before it sleeps.
     ///
     /// Waking a thread takes as long, and a lone writer commits again within it.
@@ -144,9 +144,16 @@ final class GroupCommitter: Sendable {
             policy.gather()
             return true
         }
-        let pause = min(UInt64(Double(end - start) * delay), Self.longestPauseNanoseconds)
+        let pause = Self.pause(afterFlushOf: end - start, delay: delay)
         _ = request.wait(until: end + pause, while: { !$0.isStopping })
         return true
+    }
+
+    /// Returns the time for which writers wait after a flush, in nanoseconds.
+    ///
+    /// `delay` is a multiple of the time that the flush took.
+    package static func pause(afterFlushOf nanoseconds: UInt64, delay: Double) -> UInt64 {
+        min(UInt64(Double(nanoseconds) * delay), longestPauseNanoseconds)
     }
 
     /// Waits for work; returns false if the thread must stop.

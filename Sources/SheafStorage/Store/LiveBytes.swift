@@ -98,12 +98,13 @@ struct LiveBytes: Equatable, Sendable {
     /// Returns the index of the file that holds the positions of `segment`.
     @inline(__always)
     private func index(of segment: UInt32) -> Int? {
-        if let last = entries.last, segment >= last.firstSegment { return entries.count - 1 }
         var low = 0
         var high = entries.count
+        // Most operations are in the last file, which is compared first.
+        var middle = high - 1
         while low < high {
-            let middle = (low + high) / 2
             if entries[middle].firstSegment <= segment { low = middle + 1 } else { high = middle }
+            middle = (low + high) / 2
         }
         return low == 0 ? nil : low - 1
     }

@@ -35,10 +35,7 @@ struct LogContents {
     init(_ volume: any Volume) throws(StorageError) {
         var covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)] = []
         let names = try translatingErrors { () throws(VolumeError) in try volume.names() }
-        guard names.count <= Limits.maximumFiles else {
-            throw .limit(
-                name: "maximumFiles", value: names.count, limit: Limits.maximumFiles)
-        }
+        try Limits.check(fileCount: names.count)
         for name in names {
             switch FileName(name) {
             case .segment(let number): covers.append((number...number, name, false))

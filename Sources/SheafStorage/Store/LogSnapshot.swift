@@ -23,6 +23,8 @@ package final class LogSnapshot: Sendable {
     /// The checksum of the last record before `end`.
     let chain: UInt64
     /// The grown length of the log, as in `EngineState`.
+    ///
+    /// The snapshots of readers, which have no use for it, keep the first one.
     let grownLength: Int
 
     init(

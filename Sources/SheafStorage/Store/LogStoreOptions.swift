@@ -60,7 +60,7 @@ package struct LogStoreOptions: Sendable {
     ///
     /// Documents that are joined or changed again stay in memory until they are durable.
     package var transactionLength = 1 << 30
-    /// The length of encoded changes from which a transaction writes them to files.
+    /// The length of encoded changes from which a transaction writes them to files; at least 1.
     package var stagingThreshold = 32 << 20
     package var clock = Clock.system
     /// A value that identifies the directory; nil uses the identity from the volume.

@@ -160,7 +160,7 @@ final class SegmentPreparation: Sendable {
         let zeros = UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(min(max(first, Self.longestSlice), length), 1), alignment: 4_096)
         defer { zeros.deallocate() }
-        zeros.initializeMemory(as: UInt8.self, repeating: 0)
+        zeros.fillWithZeros()
         var slice = first
         var shortest = UInt64.max
         var offset = 0

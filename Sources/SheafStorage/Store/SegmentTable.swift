@@ -19,10 +19,12 @@ package final class SegmentTable: Sendable {
     /// Returns the file that holds the positions of segment `number`, without retaining it.
     @inline(__always)
     func reference(_ number: UInt32) -> Unmanaged<Segment>? {
-        guard let first = numbers.first?.lowerBound, number >= first else { return nil }
+        guard let first = numbers.first?.lowerBound else { return nil }
         // Without base files, the index follows from the segment number.
-        let guess = Int(number &- first)
-        if guess < numbers.count, numbers[guess].contains(number) { return references[guess] }
+        let guess = number &- first
+        if guess < numbers.count, numbers[Int(guess)].contains(number) {
+            return references[Int(guess)]
+        }
         return segment(number).map { Unmanaged.passUnretained($0) }
     }
 

@@ -1,3 +1,4 @@
+import SheafBytes
 import Synchronization
 
 /// A file of an in-memory volume.
@@ -23,7 +24,7 @@ final class MemoryFile: VolumeFile {
         init(capacity: Int) {
             self.capacity = capacity
             base = .allocate(byteCount: max(capacity, 1), alignment: 16)
-            base.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
+            UnsafeMutableRawBufferPointer(start: base, count: capacity).fillWithZeros()
         }
 
         deinit {
@@ -81,8 +82,9 @@ final class MemoryFile: VolumeFile {
             state.reserve(size)
             if size < state.size {
                 // If the file grows again, the bytes must be zero.
-                (state.region.base + size).initializeMemory(
-                    as: UInt8.self, repeating: 0, count: state.size - size)
+                let end = state.region.base + size
+                UnsafeMutableRawBufferPointer(start: end, count: state.size - size)
+                    .fillWithZeros()
             }
             state.size = size
         }

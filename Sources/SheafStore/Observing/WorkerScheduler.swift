@@ -106,7 +106,6 @@ package struct WorkerScheduler: Sendable {
         isStopping = true
         pendingWork = PendingWork()
         callQueue = []
-        first = 0
         version &+= 1
     }
 

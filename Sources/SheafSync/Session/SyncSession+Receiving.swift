@@ -302,7 +302,7 @@ extension SyncSession {
             guard commit.commit >= receiver.lastCommit,
                 receiver.stagedCommit ?? commit.commit == commit.commit
             else { throw .outOfOrder("unexpected commit \(commit.commit)") }
-            guard receiver.stagedLength <= SyncLimits.stagedLength else {
+            guard receiver.stagedLength <= maximumStagedLength else {
                 throw .outOfOrder("a batch of \(receiver.stagedLength) bytes exceeds the limit")
             }
             if commit.isContinued {

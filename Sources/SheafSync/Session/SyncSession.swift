@@ -86,6 +86,8 @@ package struct SyncSession: Sendable {
     let hello: Hello
     /// The peer's key as authenticated by the transport; nil without authentication.
     private let expectedKey: [UInt8]?
+    /// Maximum expanded length of a received batch, in bytes.
+    let maximumStagedLength: Int
     private(set) var phase = Phase.greeting
     /// Whether the peer ended the session.
     package private(set) var isEndedRemotely = false
@@ -114,9 +116,13 @@ package struct SyncSession: Sendable {
     private var isPinging = false
 
     /// Starts a session; its first effects are immediately available.
-    package init(_ hello: Hello, expecting key: [UInt8]? = nil, at now: UInt64) {
+    package init(
+        _ hello: Hello, expecting key: [UInt8]? = nil,
+        stagedLength: Int = SyncLimits.stagedLength, at now: UInt64
+    ) {
         self.hello = hello
         expectedKey = key
+        maximumStagedLength = stagedLength
         (self.now, startedAt, lastReceipt) = (now, now, now)
         send(.hello, hello.bytes)
     }

@@ -43,11 +43,9 @@ struct FullBatch {
             let renamed = try state.renamed(from: NameTable(), to: names)
             var marks: SpillBuffer.Marks = []
             try renamed.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                // Names that are still spelled out get no numbers later, so they are not marked.
                 let document = try EncodedDocument(bytes)
                 if try document.validateAndFindTokens(names) { marks.insert(.hasTokens) }
-                var spellsNames = false
-                try document.forEachSpelledName { _ in spellsNames = true }
-                if spellsNames { marks.insert(.maySpellNames) }
             }
             return (renamed, marks)
         }

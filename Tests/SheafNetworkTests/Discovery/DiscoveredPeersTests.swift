@@ -30,6 +30,17 @@ struct DiscoveredPeersTests {
         #expect(firsts.count == 8)
     }
 
+    @Test func `peers that are tried already are left out, and those that wait`() {
+        var peers = DiscoveredPeers()
+        for number in 0..<4 { peers.insert(peer(number), at: UInt64(number)) }
+        let tried = Set([0, 2].map { peer($0).name })
+        #expect(peers.ready(at: 0, besides: tried).map(\.name) == [1, 3].map { peer($0).name })
+        peers.failed(peer(1).name, until: 5)
+        #expect(peers.ready(at: 4, besides: tried).map(\.name) == [peer(3).name])
+        #expect(peers.ready(at: 4, besides: tried.union([peer(3).name])).isEmpty)
+        #expect(peers.ready(at: 5).count == 4)
+    }
+
     @Test func `a failed peer waits, and comes last once it is replaced`() {
         var peers = DiscoveredPeers()
         for number in 0..<3 { peers.insert(peer(number), at: UInt64(number)) }

@@ -80,4 +80,46 @@ struct DiscoveryTimeTests: PacketTests {
             now: 7)
         #expect(machine.deadline == 7 + milliseconds * 1_000_000)
     }
+
+    /// A range up to a quarter of 27 seconds ends at 6.75 seconds, and random numbers wrap there.
+    @Test(arguments: [0, 6_750_000_000, 6_750_000_001] as [UInt64])
+    func `the first questions follow at exact times, later ones up to a quarter later`(
+        _ random: UInt64
+    ) {
+        var machine = DiscoveryMachine(
+            key, PeerKey(unchecked: [UInt8](repeating: 1, count: 32)), port: nil, now: 7,
+            random: { random })
+        let link = DiscoveryLink(interface: 1, isIPv4: true)
+        machine.setLinks([link: LinkAddresses(own: [], announced: [])], now: 7)
+        var times: [UInt64] = []
+        for _ in 0..<6 {
+            let time = machine.deadline
+            machine.advance(now: time - 1)
+            let early = machine.takeEffects()
+            #expect(early.isEmpty)
+            machine.advance(now: time)
+            let effects = machine.takeEffects()
+            #expect(effects.count == 1)
+            times.append(time)
+        }
+        let intervals = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(Array(intervals.prefix(3)) == [1, 3, 9].map { $0 * Self.second })
+        #expect(intervals[3] == 27 * Self.second + random % 6_750_000_001)
+        #expect((81 * Self.second...101_250_000_000).contains(intervals[4]))
+    }
+
+    @Test func `the interval between two questions grows up to an hour`() {
+        var machine = DiscoveryMachine(
+            key, PeerKey(unchecked: [UInt8](repeating: 1, count: 32)), port: nil, now: 7,
+            random: { 0 })
+        let link = DiscoveryLink(interface: 1, isIPv4: true)
+        machine.setLinks([link: LinkAddresses(own: [], announced: [])], now: 7)
+        var times: [UInt64] = []
+        for _ in 0..<11 {
+            times.append(machine.deadline)
+            machine.advance(now: machine.deadline)
+        }
+        let seconds = zip(times, times.dropFirst()).map { ($1 - $0) / Self.second }
+        #expect(seconds == [1, 3, 9, 27, 81, 243, 729, 2_187, 3_600, 3_600])
+    }
 }

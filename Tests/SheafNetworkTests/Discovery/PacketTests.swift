@@ -53,12 +53,12 @@ extension PacketTests {
     /// The announcement of a peer at an address.
     func announcement(
         _ name: AnnouncedName, at addresses: [IPAddress], proof: [UInt8]? = nil,
-        version: String = "1", seconds: UInt32 = 4_500
+        mark: String = "0011223344556677", version: String = "1", seconds: UInt32 = 4_500
     ) -> DNSMessage {
         let instance = Self.service.prefixed(by: "\(name)")
         let host = DNSName(literal: "elsewhere.local")
         let proof = proof ?? key.proof(of: name)
-        let texts = ["v=\(version)", "d=\(proof.hexadecimal)", "p=0011223344556677", "other"]
+        let texts = ["v=\(version)", "d=\(proof.hexadecimal)", "p=\(mark)", "other"]
         var response = DNSMessage()
         response.isResponse = true
         response.answers = [

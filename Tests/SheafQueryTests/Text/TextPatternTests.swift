@@ -280,6 +280,18 @@ import Testing
         return start - fuel
     }
 
+    @Test func `a search costs a unit for every eight states, and for each byte that is skipped`()
+        throws
+    {
+        for count in [6, 7, 15, 800] {
+            let pattern = try TextPattern.regularExpression("[ab]{\(count)}", flags: "")
+            // One more state accepts.
+            let preparation = (count + 1) / 8
+            #expect(cost(pattern, "") == preparation)
+            #expect(cost(pattern, "cccc") == preparation + 4)
+        }
+    }
+
     @Test func `the cost of a search is linear in the length of the text`() throws {
         let patterns = [
             try TextPattern.regularExpression("^(a+)+b$", flags: ""),

@@ -65,6 +65,34 @@ import Testing
         #expect(aggregate(.max, values) == [1])
     }
 
+    @Test func `of equal values, MIN and MAX return the same form in any order`() {
+        // Each list is sorted by preference.
+        let numbers: [Value] = [0, 0.0, -0.0]
+        let arrays: [Value] = [
+            [0, 1], [0, 1.0], [0.0, 1], [0.0, 1.0], [-0.0, 1], [-0.0, 1.0],
+        ]
+        let zeros: [Value] = [[0.0, 0.0], [0.0, -0.0], [-0.0, 0.0], [-0.0, -0.0]]
+        let objects: [Value] = [
+            ["a": 0, "b": [0.0, 0.0]], ["a": 0, "b": [0.0, -0.0]], ["a": 0.0, "b": [0.0, 0.0]],
+            ["a": -0.0, "b": [0.0, 0.0]],
+        ]
+        for forms in [numbers, arrays, zeros, objects] {
+            for first in forms.indices {
+                for second in first..<forms.count {
+                    let (expected, other) = (forms[first], forms[second])
+                    for values in [[expected, other], [other, expected]] {
+                        for kind in [AggregateKind.min, .max] {
+                            for isDistinct in [false, true] {
+                                let found = aggregate(kind, values, isDistinct: isDistinct)
+                                #expect(spelled(found) == spelled(expected), "\(kind) \(values)")
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `MEDIAN is the mean of the two middle values, and MID the lower of them`() {
         #expect(spelled(aggregate(.median, [3, 1, 2])) == "2")
         #expect(spelled(aggregate(.median, [4, 1, 2, 3])) == "2.5")

@@ -5,6 +5,7 @@ import SheafEngine
 import SheafStatements
 import SheafStorage
 import SheafSync
+import SheafTestSupport
 import Testing
 
 /// Proofs of possession, which make tokens of peers with limited rights valid.
@@ -82,6 +83,30 @@ extension AttachmentRightsTests {
         wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try settle(scene)
         #expect(scene.nodes[2].complete == [secret.id])
+    }
+
+    /// Its chunks arrive as parts of the proof, too.
+    @Test func `a chunk that cannot be written ends the fetch of a file whose token is unproven`()
+        throws
+    {
+        let disk = SimulatedVolume(seed: 1)
+        let scene = try FileScene(2, disks: [0: disk])
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        _ = try scene.nodes[1].attachments.add(secret.bytes)
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.recordPublished(1)
+        try settle(scene)
+        try scene.fetch(secret.id, by: 0)
+        for _ in 0..<4 where scene.nodes[1].sentParts < 2 {
+            try scene.advance(seconds: 2) { scene.nodes[1].sentParts >= 2 }
+        }
+        // The first chunk has not arrived.
+        try #require(scene.nodes[1].sentParts >= 2)
+        disk.inject(SimulatedFault(.error(.inputOutput), of: .write))
+        try settle(scene)
+        #expect(scene.nodes[0].failed[secret.id] != nil)
+        #expect(scene.nodes[0].complete.isEmpty)
     }
 
     @Test(arguments: [1, 2, 3], [false, true])

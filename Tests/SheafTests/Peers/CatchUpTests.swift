@@ -162,13 +162,15 @@ import Testing
         #expect(scene.nodes[1].closeMessages.isEmpty && scene.nodes[0].closeMessages.isEmpty)
     }
 
-    @Test func `a deletion reaches a peer that could read the document temporarily`() throws {
+    private let lowRights = PeerRights(read: ["cars": "level < 5"], write: [:])
+
+    /// Returns peers of which the second one has a document that it could read for a while.
+    private func temporarilyReadable() throws -> DocumentScene {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
-        let rights = PeerRights(read: ["cars": "level < 5"], write: [:])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 9})")
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'level': 1})")
-        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        let wire = try scene.connect(0, 1, rightsOfRight: lowRights)
         try scene.run()
         scene.nodes[1].isBusy = true
         try scene.execute(0, "UPDATE cars SET level = 3 WHERE _id = 'a'")
@@ -181,9 +183,56 @@ import Testing
         scene.nodes[1].isBusy = false
         try scene.run()
         #expect(try scene.rows(1, all).count == 2)
+        return scene
+    }
+
+    /// Changes document `a` of peer 0, so that it is not readable and matches no query.
+    private func change(_ count: Int, in scene: DocumentScene) throws {
+        for number in 0..<count {
+            try scene.execute(
+                0, "UPDATE cars SET level = :level WHERE _id = 'a'",
+                ["level": Value.integer(Int64(10 + number))])
+        }
+    }
+
+    @Test func `a deletion reaches a peer that could read the document temporarily`() throws {
+        let scene = try temporarilyReadable()
         try scene.execute(0, "DELETE FROM cars WHERE _id = 'a'")
-        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.connect(0, 1, rightsOfRight: lowRights)
         for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
         #expect(try scene.rows(1, all).count == 1)
+    }
+
+    /// The deletion is one of the states, and so is the one that the peer could read.
+    @Test(arguments: [(29, 1), (30, 1), (31, 2)])
+    func `a deletion reaches a peer that could read one of the last 32 states`(
+        _ changes: Int, _ expected: Int
+    ) throws {
+        let scene = try temporarilyReadable()
+        try change(changes, in: scene)
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 'a'")
+        try scene.connect(0, 1, rightsOfRight: lowRights)
+        for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(1, all).count == expected)
+    }
+
+    /// The peer might have written one of the states that are not examined.
+    @Test(arguments: [(32, 1), (33, 1), (34, 2)])
+    func `a document is sent without a match only if more than 32 former states are unknown`(
+        _ changes: Int, _ expected: Int
+    ) throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars WHERE level < 5"])
+        let wire = try scene.connect(0, 1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 9})")
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'level': 1})")
+        for _ in 0..<2 { try scene.advance(milliseconds: 1_000) }
+        try scene.disconnect(wire)
+        #expect(try scene.rows(1, all) == [#"{"_id":"b"}"#])
+        // The newest state is none of the former ones.
+        try change(changes, in: scene)
+        try scene.connect(0, 1)
+        for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(1, all).count == expected)
     }
 }

@@ -20,6 +20,19 @@ struct ClockWarningTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (0, "0 ms"), (1_999, "1999 ms"), (2_000, "2 seconds"), (119_999, "119 seconds"),
+            (120_000, "2 minutes"), (7_199_999, "119 minutes"), (7_200_000, "2 hours"),
+            (172_799_999, "47 hours"), (172_800_000, "2 days"), (63_115_199_999, "730 days"),
+            (63_115_200_000, "2 years"),
+        ] as [(UInt64, String)])
+    func `a difference is stated in the largest unit of which it has two`(
+        _ milliseconds: UInt64, _ text: String
+    ) {
+        #expect(ClockReport.text(milliseconds) == text)
+    }
+
     @Test func `a new kind of fault causes a warning at once, and no fault causes none`() {
         var warnings = ClockWarnings()
         var due: [Bool] = []

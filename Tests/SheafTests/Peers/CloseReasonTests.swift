@@ -67,6 +67,16 @@ struct CloseReasonTests {
         #expect(status.lastCloseReason == "the connection was reset")
     }
 
+    @Test func `a peer that this one refuses is listed, and each refusal counts`() throws {
+        let replicator = try FileScene(1).nodes[0].replicator
+        let key = [UInt8](repeating: 7, count: 32)
+        for _ in 1...3 { replicator.deny(key, at: "10.0.0.7:4120", because: "it has no grant") }
+        let status = try #require(replicator.allStatuses[key])
+        #expect(status.shortConnections == 3 && !status.isConnected)
+        #expect(status.address == "10.0.0.7:4120")
+        #expect(status.lastCloseReason?.contains("it has no grant") == true)
+    }
+
     @Test(arguments: [(59_999_999_999, 4), (60_000_000_000, 1)] as [(UInt64, UInt64)])
     func `a connection of one minute resets the number of short connections`(
         _ duration: UInt64, _ count: UInt64

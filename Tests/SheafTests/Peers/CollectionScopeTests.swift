@@ -17,6 +17,20 @@ import Testing
         "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'LocalPeerOnly'}"
     private let show: DQL = "ALTER SYSTEM SET user_collection_sync_scopes = {}"
 
+    @Test func `a scope permits servers, other peers, both or none`() throws {
+        let scopes = try SyncScopes([
+            "all": "AllPeers", "big": "BigPeerOnly", "small": "SmallPeersOnly",
+            "local": "LocalPeerOnly",
+        ])
+        for (name, permitsServers, permitsOthers) in [
+            ("all", true, true), ("big", true, false), ("small", false, true),
+            ("local", false, false), ("others", true, true),
+        ] {
+            #expect(scopes.allows(name, toServer: true) == permitsServers, "\(name)")
+            #expect(scopes.allows(name, toServer: false) == permitsOthers, "\(name)")
+        }
+    }
+
     @Test func `a newly shared collection reaches a peer that was disconnected at the change`()
         throws
     {

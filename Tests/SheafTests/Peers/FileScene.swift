@@ -32,21 +32,25 @@ final class FileScene {
         fileprivate var effects: [Replicator.Effect] = []
         fileprivate var isPerforming = false
         private let limits: ReplicatorLimits
+        /// The disk of the attachments, in place of `files`.
+        private let disk: SimulatedVolume?
 
-        fileprivate init(_ number: Int, _ limits: ReplicatorLimits) throws {
-            self.limits = limits
+        fileprivate init(
+            _ number: Int, _ limits: ReplicatorLimits, _ disk: SimulatedVolume?
+        ) throws {
+            (self.limits, self.disk) = (limits, disk)
             key = Array(repeating: UInt8(number + 1), count: 32)
             store = try SceneStore(
                 SimulatedVolume(seed: UInt64(number)), Self.options(clock))
             files = MemoryVolume()
-            (attachments, replicator) = Self.open(store.queries, key, files, limits)
+            (attachments, replicator) = Self.open(store.queries, key, files, disk, limits)
         }
 
         private static func open(
             _ queries: QueryEngine, _ key: [UInt8], _ files: MemoryVolume,
-            _ limits: ReplicatorLimits
+            _ disk: SimulatedVolume?, _ limits: ReplicatorLimits
         ) -> (AttachmentStore, Replicator) {
-            let attachments = AttachmentStore(in: files)
+            let attachments = disk.map { AttachmentStore($0) } ?? AttachmentStore(in: files)
             let source = SeededSource(seed: UInt64(key[0]))
             let replicator = Replicator(
                 queries,
@@ -69,7 +73,7 @@ final class FileScene {
 
         fileprivate func reopen() {
             effects = []
-            (attachments, replicator) = Self.open(store.queries, key, files, limits)
+            (attachments, replicator) = Self.open(store.queries, key, files, disk, limits)
         }
 
         /// Inserts a document that references a file.
@@ -111,8 +115,12 @@ final class FileScene {
     /// All sent messages, by the numbers of the connection and the sender.
     private(set) var sent: [UInt64: [Int: [[UInt8]]]] = [:]
 
-    init(_ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits()) throws {
-        for number in 0..<count { nodes.append(try Node(number, limits)) }
+    /// Creates peers; those in `disks` keep their attachments there.
+    init(
+        _ count: Int, _ limits: ReplicatorLimits = ReplicatorLimits(),
+        disks: [Int: SimulatedVolume] = [:]
+    ) throws {
+        for number in 0..<count { nodes.append(try Node(number, limits, disks[number])) }
     }
 
     // MARK: Connections
@@ -239,14 +247,15 @@ final class FileScene {
 
     struct NotSettled: Error {}
 
-    func advance(seconds: UInt64) throws {
+    /// Lets time pass, and then runs until no node has anything to do, or `condition` holds.
+    func advance(seconds: UInt64, until condition: () throws -> Bool = { false }) throws {
         now += seconds * 1_000_000_000
         for (number, node) in nodes.enumerated() {
             node.clock.advance(milliseconds: seconds * 1_000)
             node.replicator.tick(at: now)
             try perform(number)
         }
-        try run()
+        try run(until: condition)
     }
 
     private func perform(_ number: Int) throws {
@@ -293,106 +302,5 @@ final class FileScene {
         messageCount += messages.count
         sent[wire, default: [:]][end, default: []] += messages
         for bytes in messages { queue.append((wire, other, bytes)) }
-    }
-}
-
-/// A peer that offers files, and sends wrong data or none.
-final class FaultyPeer {
-    enum Fault {
-        case hashes
-        /// A wrong length, with the correct hashes of the file.
-        case length
-        case chunks
-        /// Correct hashes, and a lacking message for each chunk.
-        case noChunks
-        /// Correct hashes, and no response to requests for chunks.
-        case noChunkAnswers
-        /// No response to any request.
-        case silence
-    }
-
-    private let files: [AttachmentID: SampleFile]
-    private let fault: Fault
-    let key: [UInt8]
-    private var session: SyncSession
-    /// The requested parts, in order.
-    private(set) var requested: [AttachmentPart] = []
-
-    convenience init(_ file: SampleFile, _ fault: Fault, number: UInt16 = 99) {
-        self.init([file], fault, number: number)
-    }
-
-    init(_ files: [SampleFile], _ fault: Fault, number: UInt16 = 99) {
-        self.files = Dictionary(uniqueKeysWithValues: files.map { ($0.id, $0) })
-        self.fault = fault
-        key = Hello.unknownPeer(number).peerKey
-        session = .unknownPeer(number, at: 0)
-    }
-
-    func begin(at now: UInt64) -> [[UInt8]] { answers(at: now) }
-
-    func receive(_ bytes: [UInt8], at now: UInt64) -> [[UInt8]] {
-        bytes.withUnsafeBytes { session.receive($0, at: now) }
-        return answers(at: now)
-    }
-
-    private func answers(at now: UInt64) -> [[UInt8]] {
-        var sent = takeSent()
-        if fault != .silence {
-            while let part = session.nextServed {
-                requested.append(part)
-                if part.kind == .chunk, fault == .noChunkAnswers { break }
-                session.serve(bytes(of: part))
-            }
-        }
-        sent += takeSent()
-        return sent
-    }
-
-    private func takeSent() -> [[UInt8]] {
-        var sent: [[UInt8]] = []
-        while let effect = session.nextEffect() {
-            switch effect {
-            case .send(let bytes): sent.append(bytes)
-            case .sought(let message) where message.hops > 0:
-                guard let file = file(message.id) else { break }
-                let length = file.bytes.count - (fault == .length ? 1 : 0)
-                session.offer(Offer(id: message.id, length: length))
-            default: break
-            }
-        }
-        return sent
-    }
-
-    private func file(_ id: [UInt8]) -> SampleFile? {
-        AttachmentID(bytes: id).flatMap { files[$0] }
-    }
-
-    private func bytes(of part: AttachmentPart) -> [UInt8]? {
-        guard let file = file(part.id), part.kind == .hashes || fault != .noChunks else {
-            return nil
-        }
-        var bytes =
-            part.kind == .hashes ? file.list.hashes : file.chunk(part.number)
-        if (part.kind == .hashes) == (fault == .hashes) { bytes[bytes.count / 2] ^= 1 }
-        return bytes
-    }
-}
-
-extension Hello {
-    /// Returns the hello of a peer without a replicator; `number` determines its key and site.
-    static func unknownPeer(_ number: UInt16) -> Hello {
-        let database = Hello.DatabaseID(low: 1, high: 2)
-        let key = [UInt8(number >> 8)] + Array(repeating: UInt8(number & 255), count: 31)
-        return Hello(
-            database: database, peerKey: key, site: Site(rawValue: UInt64(number)), log: database,
-            nonce: 1, wallMilliseconds: 1, isServer: false, name: "")
-    }
-}
-
-extension SyncSession {
-    /// Returns the session of a peer without a replicator.
-    static func unknownPeer(_ number: UInt16, at now: UInt64) -> SyncSession {
-        SyncSession(.unknownPeer(number), at: now)
     }
 }

@@ -11,16 +11,18 @@ import Testing
 /// The times after which hubs that share a log act, to the millisecond.
 @Suite struct HubFeedTimeTests {
     /// Returns hubs without clients, which have found each other.
-    private func scene(_ log: LogDouble, _ count: Int = 1) throws -> DocumentScene {
+    private func scene(
+        _ log: LogDouble, _ count: Int = 1, limits: HubFeedLimits = HubFeedLimits()
+    ) throws -> DocumentScene {
         let scene = try DocumentScene(count)
         for number in 0..<count { try scene.subscribe(number, ["SELECT * FROM cars"]) }
-        try scene.share(log, among: Array(0..<count))
+        try scene.share(log, among: Array(0..<count), limits: limits)
         try scene.run(seconds: 3)
         return scene
     }
 
-    private func insert(_ scene: DocumentScene) throws {
-        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'a'})"))
+    private func insert(_ scene: DocumentScene, _ id: String = "a") throws {
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': '\(id)'})"))
         try scene.run()
     }
 
@@ -90,6 +92,56 @@ import Testing
         #expect(log.count == count)
         try scene.advance(milliseconds: 1)
         #expect(log.count == count + 1)
+    }
+
+    @Test func `a lost message is replaced every five seconds, until one of them is stored`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        // Later messages are read soon, and the hub is due whenever time passes.
+        limits.reader.needNanoseconds = 1_000_000_000
+        (limits.beatNanoseconds, limits.fastBeatNanoseconds) = (1_000_000, 1_000_000)
+        let scene = try scene(log, limits: limits)
+        log.faults.losesEntry = 1_000
+        try insert(scene)
+        log.faults.losesEntry = 0
+        try insert(scene, "b")
+        let count = log.count
+        log.faults.losesEntry = 1_000
+        for replacements in 0..<3 {
+            try scene.advance(milliseconds: 4_999)
+            #expect(log.count == count + replacements)
+            try scene.advance(milliseconds: 1)
+            #expect(log.count == count + replacements + 1)
+        }
+        log.faults.losesEntry = 0
+        try scene.advance(milliseconds: 5_000)
+        #expect(!isHubDurable(scene))
+        // It is read once the lost replacements before it count as lost.
+        try scene.advance(milliseconds: 1_000)
+        #expect(isHubDurable(scene))
+    }
+
+    @Test(arguments: [2, 3, 4])
+    func `more groups than the limit become hub-durable in pairs`(_ limit: Int) throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.rounds = limit
+        let scene = try scene(log, limits: limits)
+        log.isStopped = true
+        try insert(scene)
+        let first = scene.nodes[0].newestCommit
+        log.faults.losesMessage = 1_000
+        for id in ["b", "c"] { try insert(scene, id) }
+        log.faults.losesMessage = 0
+        log.isStopped = false
+        // The engine stores the first of three groups.
+        try scene.run()
+        let durable = try #require(scene.nodes[0].replicator.hubProgress).hubDurable
+        #expect((durable >= first) == (limit >= 3))
+        try scene.advance(milliseconds: 3_000)
+        #expect(isHubDurable(scene))
     }
 
     @Test func `a hub that appends nothing for an hour appends a mark`() throws {

@@ -1,7 +1,9 @@
 import Sheaf
+import SheafDocument
 import SheafHubLog
 import SheafMesh
 import SheafReplication
+import SheafSync
 import SheafTestSupport
 import Testing
 
@@ -46,6 +48,69 @@ import Testing
         .joined(separator: ", ")
     }
 
+    /// Inserts four short documents in one commit.
+    private func insertFour(_ scene: DocumentScene) throws {
+        let list = ["a", "b", "c", "d"].map { "({'_id': '\($0)'})" }.joined(separator: ", ")
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(list)"))
+        try scene.run()
+    }
+
+    /// Returns the expanded length of a group of these four documents after each of them.
+    private func lengthsOfFour() throws -> [Int] {
+        let log = LogDouble(seed: 1)
+        try insertFour(try scene(log, HubFeedLimits()))
+        for bytes in log.entries[0] ?? [] {
+            let message = try (bytes ?? []).withUnsafeBytes {
+                try HubMessage(decoding: $0, log: DocumentScene.logID, shard: 0)
+            }
+            guard message.kind == .documents else { continue }
+            var reader = HubGroupReader(commit: message.extent.commit, shard: 0, in: .single)
+            var writer = HubGroupWriter(commit: message.extent.commit)
+            var lengths: [Int] = []
+            for document in try reader.read(message.payload, isLast: true) {
+                let address = DocumentAddress(collection: document.collection, id: document.id)
+                document.bytes.withUnsafeBytes { writer.add(address, $0) }
+                lengths.append(writer.expandedLength)
+            }
+            return lengths
+        }
+        return []
+    }
+
+    @Test(arguments: [(-1, [2, 2]), (0, [2, 2]), (1, [3, 1])])
+    func `a group ends with the document that makes it as long as the limit`(
+        _ difference: Int, _ counts: [Int]
+    ) throws {
+        let log = LogDouble(seed: 1)
+        let lengths = try lengthsOfFour()
+        try #require(lengths.count == 4)
+        var limits = HubFeedLimits()
+        limits.groupLength = lengths[1] + difference
+        let scene = try scene(log, limits)
+        try insertFour(scene)
+        #expect(try groups(log) == counts)
+        #expect(try scene.content(of: 1) == scene.content(of: 0))
+    }
+
+    @Test(arguments: [0, 1])
+    func `lost documents are replaced if one group has room for them`(_ room: Int) throws {
+        let log = LogDouble(seed: 1)
+        let lengths = try lengthsOfFour()
+        try #require(lengths.count == 4)
+        var limits = HubFeedLimits()
+        // The last document is in the group if the others are shorter than the limit.
+        limits.replacedLength = lengths[2] + room
+        let scene = try scene(log, limits)
+        log.faults.losesEntry = 1_000
+        try insertFour(scene)
+        log.faults.losesEntry = 0
+        try scene.execute(0, DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'later'})"))
+        try scene.run(seconds: 8)
+        #expect(try scene.rows(1, "SELECT _id FROM cars").count == (room == 1 ? 5 : 1))
+        let errors = scene.nodes[1].store.errors
+        #expect(errors.contains { $0.contains("what another hub has read") } == (room == 0))
+    }
+
     @Test func `a commit that is too long for a group is divided`() throws {
         let log = LogDouble(seed: 1)
         var limits = HubFeedLimits()
@@ -81,6 +146,27 @@ import Testing
         #expect(log.rereads.count > requested.count)
         log.holdsRereads = false
         try scene.run(seconds: 5)
+        #expect(try scene.content(of: 1) == scene.content(of: 0))
+    }
+
+    @Test func `entries that do not arrive are requested again after one second`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        // No payload is kept, and a hub is due whenever time passes.
+        limits.reader.stagedLength = 0
+        (limits.beatNanoseconds, limits.fastBeatNanoseconds) = (1_000_000, 1_000_000)
+        let scene = try scene(log, limits)
+        log.holdsRereads = true
+        try insertFour(scene)
+        #expect(log.rereads.count == 1)
+        for count in 1...3 {
+            try scene.advance(milliseconds: 999)
+            #expect(log.rereads.count == count)
+            try scene.advance(milliseconds: 1)
+            #expect(log.rereads.count == count + 1)
+        }
+        log.deliverReread()
+        try scene.run()
         #expect(try scene.content(of: 1) == scene.content(of: 0))
     }
 

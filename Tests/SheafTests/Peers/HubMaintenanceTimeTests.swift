@@ -74,6 +74,31 @@ import Testing
         #expect(log.objects.trimmed(shard) == earlier.position.entry + 1)
     }
 
+    @Test func `entries that could not be removed are removed a minute later`() throws {
+        let log = LogDouble(seed: 1)
+        var (scene, hubs) = try scene(log)
+        try insert(scene, 0, ["d"])
+        try scene.run(seconds: 5, &hubs)
+        let snapshots = try #require(try scene.configuration?.snapshots.first)
+        let earlier = try SnapshotManifest.load(
+            try #require(snapshots.earlier), from: log.objects)
+        let shard = HubShard(0, of: DocumentScene.logID)
+        log.objects.failTrims(true)
+        let age = time(scene) - earlier.wallMilliseconds
+        try scene.advance(milliseconds: DocumentScene.quickSettings.trimMilliseconds - age)
+        let hasFailed = try hubs[0].snapshots.step().contains { event in
+            if case .untrimmed = event { true } else { false }
+        }
+        #expect(hasFailed)
+        log.objects.failTrims(false)
+        try scene.advance(milliseconds: 59_999)
+        _ = try hubs[0].snapshots.step()
+        #expect(log.objects.trimmed(shard) == 1)
+        try scene.advance(milliseconds: 1)
+        _ = try hubs[0].snapshots.step()
+        #expect(log.objects.trimmed(shard) == earlier.position.entry + 1)
+    }
+
     // MARK: Replacing
 
     @Test func `a log with an incident is replaced five seconds after a hub has found it`() throws {
@@ -105,6 +130,36 @@ import Testing
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[0].replicator.hubView?.hasMostStored == false)
         try expect(true, by: &hubs[0])
+    }
+
+    /// Its own mark has the number of an entry that it has read, and is not delivered.
+    @Test(arguments: [1, 2])
+    func `a hub opened on a shortened log replaces it after a minute, unless another one reads it`(
+        _ count: Int
+    ) throws {
+        let log = LogDouble(seed: 1)
+        var settings = DocumentScene.quickSettings
+        settings.snapshotLength = .max
+        var (scene, hubs) = try scene(log, count, settings)
+        for number in 0..<10 { try insert(scene, 0, ["d\(number)"]) }
+        try scene.run(seconds: 3, &hubs)
+        log.disconnect(0)
+        try #require(log.count >= 10)
+        log.truncate(0, by: log.count - 2)
+        try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        hubs[0] = scene.maintenance(0, settings)
+        try expect(false, by: &hubs[0])
+        try scene.run()
+        let incidents = scene.nodes[0].replicator.hubView?.shards.first?.incidents
+        #expect(incidents?.first?.kind == .truncation)
+        try expect(false, by: &hubs[0])
+        try scene.advance(milliseconds: 59_999)
+        try expect(false, by: &hubs[0])
+        try scene.advance(milliseconds: 1)
+        #expect(scene.nodes[0].replicator.hubView?.others.count == count - 1)
+        #expect(scene.nodes[0].replicator.hubView?.hasCaughtUp == false)
+        try expect(count == 1, by: &hubs[0])
     }
 
     @Test func `a hub begins two replacements at least a minute apart`() throws {
@@ -179,5 +234,24 @@ import Testing
         try scene.advance(milliseconds: 1)
         #expect(try files.step() == [.removed(file.id)])
         #expect(!log.objects.names.contains(HubObjectName.file(file.id)))
+    }
+
+    @Test func `a comparison of files and documents that failed is repeated after a minute`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        let (scene, _) = try scene(log)
+        let file = SampleFile(seed: 1, length: 100)
+        try log.objects.put(HubObjectName.file(file.id), [1])
+        var settings = DocumentScene.quickSettings
+        settings.removalMilliseconds = 0
+        var files = HubFiles(SceneHub(scene, 0), log.objects, settings)
+        log.objects.failWrites(after: 0)
+        #expect(throws: SnapshotFailure.self) { try files.step() }
+        log.objects.failWrites(after: nil)
+        try scene.advance(milliseconds: 59_999)
+        #expect(try files.step() == [])
+        try scene.advance(milliseconds: 1)
+        #expect(try files.step() == [.removed(file.id)])
     }
 }

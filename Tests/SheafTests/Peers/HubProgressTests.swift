@@ -114,4 +114,17 @@ import Testing
         #expect(log.count > 80)
         #expect(isAcknowledged(commit, scene))
     }
+
+    @Test func `each entry that contains no message is counted as damage`() throws {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene.hubs(log, 2)
+        let hubs = scene.nodes[0..<2].map(\.replicator)
+        #expect(hubs.map { $0.hubProgress?.faults["damage"] } == [nil, nil])
+        for number in 1...3 {
+            log.insert([0, 0, UInt8(number)], into: 0)
+            try scene.run()
+            let counts = hubs.map { $0.hubProgress?.faults["damage"] }
+            #expect(counts == [UInt64(number), UInt64(number)])
+        }
+    }
 }

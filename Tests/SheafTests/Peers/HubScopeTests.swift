@@ -34,6 +34,32 @@ import Testing
         try scene.run(seconds: 5)
     }
 
+    /// Returns a collection of each shard.
+    private func collections(_ map: ShardMap) throws -> [String] {
+        let names = (0..<100).map { "cars\($0)" }
+        return try (0..<map.shardCount).map { shard in
+            let found = names.first {
+                map.shard(of: DocumentAddress(collection: $0, id: [])) == shard
+            }
+            return try #require(found)
+        }
+    }
+
+    /// Inserts a document into a collection of the first hub.
+    private func insert(_ scene: DocumentScene, _ id: String, into collection: String) throws {
+        try scene.execute(
+            0, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(id)'})"))
+    }
+
+    /// Ends to share a collection of the first hub.
+    private func hide(_ collection: String, _ scene: DocumentScene) throws {
+        try scene.execute(
+            0,
+            DQL(
+                verbatim: "ALTER SYSTEM SET user_collection_sync_scopes = "
+                    + "{'\(collection)': 'LocalPeerOnly'}"))
+    }
+
     @Test func `documents that become shared while others wait are appended after a restart`()
         throws
     {
@@ -81,16 +107,8 @@ import Testing
         let log = LogDouble(seed: 1)
         let scene = try DocumentScene(2)
         let map = try ShardMap(shardCount: 2)
-        let names = (0..<100).map { "cars\($0)" }
-        let collections = try (0..<2).map { shard in
-            let found = names.first {
-                map.shard(of: DocumentAddress(collection: $0, id: [])) == shard
-            }
-            return try #require(found)
-        }
-        for name in collections {
-            try scene.execute(0, DQL(verbatim: "INSERT INTO \(name) DOCUMENTS ({'_id': 'a'})"))
-        }
+        let collections = try collections(map)
+        for name in collections { try insert(scene, "a", into: name) }
         var limits = HubFeedLimits()
         limits.messagesInFlight = 1
         try scene.share(log, among: [0, 1], map, limits: limits)
@@ -98,13 +116,35 @@ import Testing
         for _ in 0..<1_000 where log.count < 5 { try scene.run(steps: 1) }
         #expect(log.count == 5)
         let (shown, hidden) = (collections[0], collections[1])
-        try scene.execute(
-            0,
-            DQL(
-                verbatim: "ALTER SYSTEM SET user_collection_sync_scopes = "
-                    + "{'\(hidden)': 'LocalPeerOnly'}"))
+        try hide(hidden, scene)
         try scene.run(seconds: 5)
         #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(shown)")).count == 1)
         #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(hidden)")) == [])
+    }
+
+    @Test func `no group is appended for a commit whose documents are not shared any more`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        let scene = try DocumentScene(2)
+        let map = try ShardMap(shardCount: 2)
+        let collections = try collections(map)
+        var limits = HubFeedLimits()
+        limits.messagesInFlight = 1
+        try scene.share(log, among: [0, 1], map, limits: limits)
+        try scene.run(seconds: 3)
+        let before = log.count
+        // The first document is in flight, so that the others become a group for each shard.
+        try insert(scene, "a", into: collections[0])
+        try insert(scene, "b", into: collections[0])
+        try insert(scene, "c", into: collections[1])
+        // The group of the second shard waits until the hub has read that of the first one.
+        for _ in 0..<1_000 where log.count < before + 2 { try scene.run(steps: 1) }
+        #expect(log.count == before + 2)
+        try hide(collections[1], scene)
+        try scene.run(seconds: 5)
+        #expect(log.count == before + 2)
+        #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(collections[0])")).count == 2)
+        #expect(try scene.rows(1, DQL(verbatim: "SELECT * FROM \(collections[1])")) == [])
     }
 }

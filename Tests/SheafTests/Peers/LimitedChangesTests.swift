@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafReplication
 import SheafStatements
 import SheafSync
@@ -9,6 +10,16 @@ import Testing
 /// Changed documents that wait for a peer with limited rights that grants no credit.
 struct LimitedChangesTests {
     private let rights = PeerRights(read: ["cars": "true"], write: [:])
+
+    /// A text that is not compressed: it repeats itself only at a large distance.
+    private static let large: String = {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("a text that uses up the credit, seed \(seed)")
+        var random = SeededRandom(seed: seed)
+        var text = ""
+        for _ in 0..<9_000 { text += String(random.below(1 << 40), radix: 36) }
+        return String(repeating: text, count: 6)
+    }()
 
     /// Returns a replicator whose credit from a peer is used up.
     private func scene(
@@ -21,14 +32,7 @@ struct LimitedChangesTests {
         peer.withholdsCredit = true
         try scene.subscribe(peer, ["SELECT * FROM cars WHERE n >= 0"], at: 1)
         scene.settle(at: 1)
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("documents that use up the credit, seed \(seed)")
-        var random = SeededRandom(seed: seed)
-        for number in 0..<14 {
-            var text = ""
-            for _ in 0..<50_000 { text += String(random.below(1 << 40), radix: 36) }
-            try insert("large \(number)", text, in: scene)
-        }
+        for number in 10..<24 { try insert("large \(number)", Self.large, in: scene) }
         #expect(peer.documents < 14)
         #expect(peer.comparisons == 1)
         return (scene, peer)
@@ -127,6 +131,35 @@ struct LimitedChangesTests {
         scene.grant(peer, at: 1)
         scene.settle(at: 1)
         #expect(peer.documents == 17)
+    }
+
+    /// Returns how many small documents wait until the peers reconcile, and the length of the keys
+    /// of a large and of a small document.
+    private func waiting(
+        changes: Int = 1 << 16, bytes: Int = 16 << 20
+    ) throws -> (small: Int, lengths: [Int]) {
+        let (scene, peer) = try scene(changes: changes, bytes: bytes)
+        var count = 0
+        while peer.comparisons == 1, count < 100 {
+            try insert("\(100 + count)", "x", in: scene)
+            count += 1
+        }
+        let snapshot = scene.scene.nodes[0].store.queries.documents.snapshot()
+        let lengths = try ["large 20", "100"].map { id in
+            try #require(try snapshot.key(collection: "cars", id: .string(id))).count
+        }
+        return (count - 1, lengths)
+    }
+
+    @Test func `a limited number of documents waits, in a limited number of bytes`() throws {
+        let (small, lengths) = try waiting(changes: 12)
+        // Some large documents wait, too, and one of them is being sent.
+        #expect((1...12).contains(small))
+        #expect(try waiting(changes: 13).small == small + 1)
+        // Each document takes the bytes of its key, and 64 bytes.
+        let bytes = (12 - small) * (lengths[0] + 64) + 5 * (lengths[1] + 64)
+        #expect(try waiting(bytes: bytes - 1).small == 4)
+        #expect(try waiting(bytes: bytes).small == 5)
     }
 
     @Test func `a peer with too many bytes of waiting changes reconciles`() throws {

@@ -152,6 +152,34 @@ struct EmptyResultTests {
         #expect(try await notes("SELECT * FROM sales WHERE city != :city", ["city": nil]) == [note])
     }
 
+    @Test func `comparisons within other expressions are named`() async throws {
+        let null =
+            "a comparison with NULL is never true; write IS NULL, or IS MISSING where the field "
+            + "may be absent"
+        let type = "city has only texts in sales, and 5 is a number"
+        for (condition, note) in [
+            ("price > 100 AND note = NULL", null), ("NOT (city = NULL)", null),
+            ("price > 100 OR city = 5", type), ("price > 100 XOR (price > 100 OR city = 5)", type),
+            ("CASE WHEN city = NULL THEN true ELSE false END", null),
+            ("ANY v IN customer SATISFIES v = NULL END", null),
+            ("ANY v IN customer SATISFIES v = 'Bob' OR city = 5 END", type),
+            ("array_length(ARRAY v FOR v IN customer WHEN v = NULL END) > 0", null),
+            (
+                "price > 100 OR city = Berlin",
+                "Berlin is a field here, and no document in sales has it; write 'Berlin' for a "
+                    + "text"
+            ),
+        ] {
+            let found = try await notes(
+                DQL(verbatim: "SELECT * FROM sales WHERE " + condition))
+            #expect(found == [note], "\(condition)")
+        }
+        #expect(
+            try await notes(
+                "SELECT * FROM sales WHERE array_length(ARRAY v FOR v IN customer END) > 5"
+            ).isEmpty)
+    }
+
     @Test func `a field that strict mode hides is named`() async throws {
         let store = try await store()
         try await store.execute("ALTER SYSTEM SET dql_strict_mode = true")

@@ -133,6 +133,42 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
+    @Test func `a commit during a dispatch reaches observers although a callback then blocks`()
+        async throws
+    {
+        let store = try await Store.inMemory()
+        // The dispatch and the callback continue once their gates are true.
+        let (dispatchGate, callbackGate) = (Monitor(true), Monitor(false))
+        let (begun, starter) = AsyncStream<Void>.makeStream()
+        store.queries.registeredCollections.register("hub") {
+            if !dispatchGate.withLock({ $0 }) { starter.yield() }
+            dispatchGate.wait { !$0 }
+            return []
+        }
+        let received = ReceivedResults()
+        let observer = try store.observe("SELECT * FROM t") {
+            received.results.yield($0.items.count)
+        }
+        defer { observer.cancel() }
+        var counts = received.counts.makeAsyncIterator()
+        #expect(await counts.next() == 0)
+        dispatchGate.withLock { $0 = false }
+        let blocked = try store.observe("SELECT * FROM system:hub") { _ in
+            callbackGate.wait { !$0 }
+        }
+        defer { blocked.cancel() }
+        var starts = begun.makeAsyncIterator()
+        await starts.next()
+        // The thread that the first commit wakes waits again before the last one.
+        for id in 1...50 { try await insert(id, into: store) }
+        dispatchGate.withLock { $0 = true }
+        dispatchGate.broadcast()
+        #expect(await counts.next() == 50)
+        callbackGate.withLock { $0 = true }
+        callbackGate.broadcast()
+        try await store.close()
+    }
+
     @Test func `errors thrown by callbacks are counted`() async throws {
         let store = try await Store.inMemory()
         let received = ReceivedResults()

@@ -40,10 +40,15 @@ import Testing
     /// The warnings about slow statements.
     private final class Warnings: Sendable {
         private let texts = Mutex<[String]>([])
+        private let statement = Mutex<String?>(nil)
 
-        func append(_ text: String) {
+        /// The statement of the last warning.
+        var lastStatement: String? { statement.withLock { $0 } }
+
+        func append(_ text: String, _ fields: StoreLog.Metadata) {
             guard text.hasPrefix("a statement took ") else { return }
             texts.withLock { $0.append(text) }
+            statement.withLock { $0 = fields["statement"] }
         }
 
         func take() -> [String] {
@@ -60,7 +65,7 @@ import Testing
     private func store() async throws -> Store {
         let warnings = warnings
         var options = StoreOptions(
-            log: StoreLog(from: .warning) { _, text, _ in warnings.append(text) })
+            log: StoreLog(from: .warning) { _, text, fields in warnings.append(text, fields) })
         options.storage.clock = clock.clock
         options.storage.runsMaintenance = false
         let store = try await Store.inMemory(options: options)
@@ -91,6 +96,22 @@ import Testing
         #expect(
             try await takeWarnings(about: statement, taking: milliseconds, in: store)
                 == (milliseconds < 60_000 ? [] : ["a statement took \(milliseconds) ms"]))
+        try await store.close()
+    }
+
+    @Test(arguments: [999, 1_000, 1_001])
+    func `the log has statements of up to 1,000 scalars, and of others both ends`(
+        length: Int
+    ) async throws {
+        let store = try await store()
+        let (start, end) = ("SELECT * FROM t WHERE ", " IS NULL")
+        let name = String(repeating: "n", count: length - start.count - end.count)
+        let text = start + name + end
+        _ = try await takeWarnings(about: DQL(verbatim: text), taking: 60_000, in: store)
+        let logged = try #require(warnings.lastStatement)
+        let shortened = String(text.prefix(666)) + "…" + String(text.suffix(333))
+        #expect(logged == (length <= 1_000 ? text : shortened))
+        #expect(logged.count == min(length, 1_000))
         try await store.close()
     }
 

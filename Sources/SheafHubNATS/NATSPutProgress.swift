@@ -1,0 +1,20 @@
+/// The time at which a message of an object was last stored, and whether `put` fails.
+///
+/// Times are those of a monotonic clock, in nanoseconds.
+package struct NATSPutProgress: Sendable {
+    /// Time after which `put` fails if no message is stored.
+    private static let patienceNanoseconds: UInt64 = 20_000_000_000
+
+    private var progressAt: UInt64
+
+    /// Begins to send the messages of an object.
+    package init(at now: UInt64) {
+        progressAt = now
+    }
+
+    /// Records that a message was stored.
+    package mutating func recordStored(at now: UInt64) { progressAt = now }
+
+    /// Whether `put` fails unless all messages are stored.
+    package func isOver(at now: UInt64) -> Bool { now > progressAt + Self.patienceNanoseconds }
+}

@@ -1,0 +1,119 @@
+#if NATS
+    import SheafBytes
+    import SheafHubLog
+    import SheafHubNATS
+    import SheafSystem
+    import Testing
+
+    /// The messages that a log sends to a broker; they need no server.
+    @Suite struct NATSSendingTests {
+        private static let log = HubLogID(low: 2, high: 1)
+
+        private func configuration(_ broker: BrokerDouble) -> NATSConfiguration {
+            NATSConfiguration(
+                servers: ["nats://127.0.0.1:\(broker.port)"],
+                database: .init(low: 1, high: 1), replicas: 1)
+        }
+
+        /// Calls `body` with a log that is connected to a broker.
+        private func withLog(
+            _ body: (BrokerDouble, NATSHubLog, RecordingHost) throws -> Void
+        ) throws {
+            let broker = try BrokerDouble()
+            let log = NATSHubLog(configuration(broker))
+            let host = RecordingHost()
+            defer {
+                log.stop()
+                host.stopped()
+                broker.stop()
+            }
+            try log.start(host)
+            try body(broker, log, host)
+        }
+
+        @Test func `messages are sent in order with their ids, and acknowledged one by one`() throws
+        {
+            try withLog { broker, log, host in
+                for sequence in 1...50 {
+                    log.append(
+                        TestedEngine.message(sequence), to: Self.log,
+                        as: TestedEngine.id(sequence))
+                }
+                #expect(host.waits { $0.stored.count == 50 })
+                let stored = host.current.stored
+                #expect(stored.map(\.id) == (1...50).map { TestedEngine.id($0) })
+                #expect(stored.map(\.entry) == (1...50).map { UInt64($0) })
+                let sent = broker.current.published
+                #expect(sent.map(\.bytes) == (1...50).map { TestedEngine.message($0) })
+                #expect(sent.allSatisfy { $0.header.contains("Nats-Msg-Id:") })
+                #expect(Set(sent.map(\.subject)).count == 1)
+            }
+        }
+
+        @Test func `a message that the broker refuses fails, and a later one is sent`() throws {
+            try withLog { broker, log, host in
+                broker.refuse()
+                for sequence in 1...2 {
+                    log.append(
+                        TestedEngine.message(sequence), to: Self.log,
+                        as: TestedEngine.id(sequence))
+                    #expect(host.waits { $0.failed.count == sequence })
+                }
+                #expect(host.current.stored.isEmpty)
+                #expect(broker.current.published.count == 2)
+            }
+        }
+
+        @Test func `a broadcast is sent without an id, and a stopped log sends nothing`() throws {
+            try withLog { broker, log, _ in
+                log.broadcast([1, 2, 3])
+                let isSent = broker.waits { $0.published.count == 1 }
+                #expect(isSent)
+                let message = broker.current.published.first
+                #expect(message?.bytes == [1, 2, 3] && message?.header == "")
+                log.stop()
+                log.broadcast([4])
+                log.append(TestedEngine.message(1), to: Self.log, as: TestedEngine.id(1))
+                #expect(broker.current.published.count == 1)
+            }
+        }
+
+        @Test func `a log that cannot be opened ends its threads and its connection`() throws {
+            let broker = try BrokerDouble()
+            defer { broker.stop() }
+            broker.becomeSilent()
+            var configuration = configuration(broker)
+            configuration.requestMilliseconds = 300
+            let log = NATSHubLog(configuration)
+            #expect(throws: HubLogError.self) { try log.start(RecordingHost()) }
+            // The threads retain the connection.
+            let isClosed = broker.waits { !$0.isConnected }
+            #expect(isClosed)
+            log.stop()
+        }
+
+        @Test func `a shard is followed at once, and not at the next check of the thread`() throws {
+            try withLog { broker, log, _ in
+                let shard = HubShard(0, of: Self.log)
+                // Under load the thread may not run soon enough in one of the attempts.
+                let isPrompt = (0..<40).contains { _ in
+                    // Meanwhile the thread does what the last attempt has left.
+                    for _ in 0..<20 {
+                        let count = broker.current.published.count
+                        log.broadcast([1])
+                        _ = broker.waits { $0.published.count > count }
+                    }
+                    let count = broker.current.subscriptionCount
+                    let start = Clock.system.monotonicNanoseconds()
+                    log.follow(shard, from: 1)
+                    let isFollowed = broker.waits { $0.subscriptionCount > count }
+                    let end = Clock.system.monotonicNanoseconds()
+                    log.unfollow(shard)
+                    // The thread checks what is due every 250 ms.
+                    return isFollowed && end - start < 125_000_000
+                }
+                #expect(isPrompt)
+            }
+        }
+    }
+#endif
