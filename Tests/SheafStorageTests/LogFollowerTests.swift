@@ -151,6 +151,46 @@ import Testing
         try engine.close()
     }
 
+    @Test func `a reader maps a sealed segment once`() throws {
+        let engine = try engine(on: volume)
+        for number in 0..<20 { try put("key \(number)", "payload", engine) }
+        let follower = try LogFollower(try LogReader(volume))
+        let first = try #require(follower.snapshot.segments.files.first)
+        try #require(first.header.kind == .log && first.footer != nil)
+        // In another segment, the mark makes the reader list the directory again.
+        let segment = engine.snapshot().end.segment
+        while engine.snapshot().end.segment == segment { try put("key 0", "other", engine) }
+        let advance = try #require(try follower.advance())
+        #expect(advance.changedKeys == [Array("key 0".utf8)])
+        #expect(follower.snapshot.segments.files.first === first)
+        #expect(try payload(of: "key 1", in: advance.snapshot) == "payload")
+        try engine.close()
+    }
+
+    @Test func `a reader maps a base file once`() throws {
+        let engine = try engine(on: volume)
+        for round in 0..<2 {
+            for number in 0..<20 { try put("key \(number)", "payload \(round)", engine) }
+        }
+        try compact(engine)
+        try put("key 0", "payload 2", engine)
+        let follower = try LogFollower(try LogReader(volume))
+        func base() throws -> Segment {
+            let files = follower.snapshot.segments.files
+            return try #require(files.first { $0.header.kind == .base })
+        }
+        let first = try base()
+        // In another segment, the mark makes the reader list the directory again.
+        let segment = engine.snapshot().end.segment
+        while engine.snapshot().end.segment == segment { try put("key 0", "payload 3", engine) }
+        let advance = try #require(try follower.advance())
+        #expect(advance.changedKeys == [Array("key 0".utf8)])
+        #expect(try base() === first)
+        #expect(try payload(of: "key 0", in: advance.snapshot) == "payload 3")
+        #expect(try payload(of: "key 1", in: advance.snapshot) == "payload 1")
+        try engine.close()
+    }
+
     @Test(arguments: 0..<24 as Range<UInt64>)
     func `without a mark, a reader makes durable what it shows`(seed: UInt64) throws {
         var seen: CommitID = 0

@@ -101,7 +101,8 @@ enum SealedPart {
             buffer throws(VolumeError) in
             try file.readFully(into: buffer, at: 0)
         }
-        guard let header = try? SegmentHeader(decoding: start.bytes) else { return nil }
+        let header = withExtendedLifetime(start) { try? SegmentHeader(decoding: start.bytes) }
+        guard let header else { return nil }
         // The checksum at the end of a footer may itself be zero.
         for candidate in [end, end + 8] where candidate <= size {
             let offset = candidate - SegmentFooter.length
@@ -110,9 +111,10 @@ enum SealedPart {
                 buffer throws(VolumeError) in
                 try file.readFully(into: buffer, at: offset)
             }
-            if SegmentFooter.isValid(footer.bytes, at: offset, store: header.store) {
-                return candidate
+            let isFooter = withExtendedLifetime(footer) {
+                SegmentFooter.isValid(footer.bytes, at: offset, store: header.store)
             }
+            if isFooter { return candidate }
         }
         return nil
     }

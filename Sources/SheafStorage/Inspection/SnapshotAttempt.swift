@@ -156,10 +156,12 @@ struct SnapshotAttempt {
     private static func start(
         of file: any VolumeFile, length: Int
     ) throws(VolumeError) -> [UInt8] {
-        try FileMapping.copy(count: min(length, SegmentHeader.length)) {
+        let start = try FileMapping.copy(count: min(length, SegmentHeader.length)) {
             buffer throws(VolumeError) in
             try file.readFully(into: buffer, at: 0)
-        }.bytes.map { $0 }
+        }
+        // The bytes are valid while the mapping exists.
+        return withExtendedLifetime(start) { Array(start.bytes) }
     }
 
     private mutating func addCheckpoint(_ name: String) throws(Contradiction) -> Bool {
