@@ -20,7 +20,7 @@ package enum ProcessMemory {
                 decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self
             )
             .split(separator: " ")
-            guard numbers.count > 1, let pages = Int(numbers[1]) else { return nil }
+            guard let pages = numbers.dropFirst().first.flatMap({ Int($0) }) else { return nil }
             return pages * sysconf(Int32(_SC_PAGESIZE))
         #else
             var usage = rusage()

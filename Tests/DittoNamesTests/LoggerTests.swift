@@ -156,13 +156,17 @@ import Testing
             identity: .offlinePlayground(appID: "app", siteID: 7), persistenceDirectory: location)
         #expect(ditto.appID == "app" && ditto.isActivated)
         try ditto.setOfflineOnlyLicenseToken("token")
-        ditto.updateTransportConfig { $0.enableAllPeerToPeer() }
+        ditto.updateTransportConfig { config in
+            config.enableAllPeerToPeer()
+            config.global.routingHint = 3
+        }
         _ = try await LoopbackScene.listen(ditto)
         let logged = lines.withLock { $0 }
         for part in [
             "warning: the site id 7 has no effect", "info: the license token has no effect",
             "warning: peerToPeer.bluetoothLE has no effect",
             "warning: peerToPeer.awdl has no effect",
+            "warning: global.routingHint has no effect",
             "warning: any peer that knows the database id",
         ] {
             #expect(logged.contains { $0.hasPrefix(part) }, "\(part)")

@@ -248,6 +248,23 @@ struct PeerTests {
         #expect(one.isCancelled && other.isCancelled)
     }
 
+    @Test func `subscriptions to one query are different, and have their own hash values`()
+        async throws
+    {
+        let mesh = DittoMesh()
+        let ditto = try await mesh.ditto()
+        var all: [DittoSyncSubscription] = []
+        for _ in 0..<8 {
+            all.append(try ditto.sync.registerSubscription("SELECT * FROM cars"))
+        }
+        #expect(Set(all).count == 8 && ditto.sync.subscriptions == Set(all))
+        #expect(Set(all.map { $0.hashValue }).count == 8)
+        all[3].cancel()
+        #expect(all.filter { $0.isCancelled } == [all[3]])
+        #expect(ditto.sync.subscriptions == Set(all).subtracting([all[3]]))
+        try await mesh.close()
+    }
+
     // MARK: Metadata and files
 
     @Test func `peer metadata is limited in size and must be JSON`() async throws {

@@ -34,18 +34,20 @@ package enum ModelComparison {
     package static func difference(
         _ document: some MergingDocument, _ model: ModelDocument
     ) -> String? {
-        let (lines, expected) = (Set(document.dump), Set(model.dump))
-        if lines != expected || document.dump.count != model.dump.count {
+        let (found, wanted) = (document.dump, model.dump)
+        // Both are sorted.
+        if found != wanted {
+            let (lines, expected) = (Set(found), Set(wanted))
             return "has \(lines.subtracting(expected).sorted()), "
                 + "and not \(expected.subtracting(lines).sorted())"
         }
         if document.latestTime != model.latestTime { return "has seen \(document.latestTime)" }
-        if key(document.value) != key(model.value) { return "shows \(text(document.value))" }
+        if !areSame(document.value, model.value) { return "shows \(text(document.value))" }
         for path in Set(model.dots.keys.map(\.path) + model.overrides.map(\.path)) {
             let names = path.map { String(decoding: $0, as: UTF8.self) }
             for part in Part.allCases {
                 let value = document.value(at: names, as: part)
-                if key(value) != key(model.value(at: names, as: part)) {
+                if !areSame(value, model.value(at: names, as: part)) {
                     return "\(names) as \(part) shows \(text(value))"
                 }
             }
@@ -53,8 +55,11 @@ package enum ModelComparison {
         return nil
     }
 
-    /// Returns the key of a value, which distinguishes 1 from 1.0, unlike `==`.
-    private static func key(_ value: Value?) -> [UInt8]? { value.map(ModelDocument.key) }
+    /// Compares the keys of values, which distinguish 1 from 1.0, unlike `==`.
+    private static func areSame(_ left: Value?, _ right: Value?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return ModelDocument.key(left).hasSameBytes(as: ModelDocument.key(right))
+    }
 
     private static func text(_ value: Value?) -> String { value.map { "\($0)" } ?? "nothing" }
 }

@@ -34,7 +34,7 @@ extension ModelDocument {
                 Self.line(
                     dot.path, dot.kind.rawValue, dot.stamp,
                     epoch: dot.kind == .sum ? content.epoch : nil,
-                    what: content.key.map(Self.hexadecimal).joined()))
+                    what: DumpText.hexadecimal(content.key)))
         }
         return lines.sorted()
     }
@@ -42,20 +42,10 @@ extension ModelDocument {
     private static func line(
         _ path: Path, _ kind: String, _ stamp: Stamp? = nil, epoch: Stamp? = nil, what: String = ""
     ) -> String {
-        let names = path.map { "/" + $0.map(escaped).joined() }.joined()
-        return [names, kind, text(stamp), text(epoch), what].joined(separator: "|")
+        [DumpText.path(path), kind, text(stamp), text(epoch), what].joined(separator: "|")
     }
 
     private static func text(_ stamp: Stamp?) -> String {
         stamp.map { "\($0.time.rawValue).\($0.site.rawValue)" } ?? ""
-    }
-
-    private static func escaped(_ byte: UInt8) -> String {
-        let isPlain = (0x20...0x7E).contains(byte) && !"/|\\".utf8.contains(byte)
-        return isPlain ? String(UnicodeScalar(byte)) : "\\" + hexadecimal(byte)
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
 }

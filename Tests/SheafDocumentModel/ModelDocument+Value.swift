@@ -63,23 +63,29 @@ extension ModelDocument {
 
     /// Returns the latest stamp of a part; for a map, including all fields below it.
     private func latestStamp(of part: Part, at path: Path) -> Stamp? {
-        dots.keys.filter { dot in
-            if dot.path == path { return dot.kind.part == part }
-            return part == .map && dot.path.starts(with: path)
+        var latest: Stamp?
+        for dot in dots.keys {
+            let isOwn = dot.path.count == path.count
+            guard isOwn ? dot.kind.part == part : part == .map, dot.path.begins(with: path) else {
+                continue
+            }
+            latest = max(latest ?? dot.stamp, dot.stamp)
         }
-        .map(\.stamp).max()
+        return latest
     }
 
     /// Returns the dots of the part itself, the latest first.
     private func dots(of part: Part, at path: Path) -> [(dot: DotIdentity, content: Content)] {
-        dots.filter { $0.key.path == path && $0.key.kind.part == part }
-            .sorted { $0.key.stamp > $1.key.stamp }
-            .map { (dot: $0.key, content: $0.value) }
+        var found: [(dot: DotIdentity, content: Content)] = []
+        for (dot, content) in dots where dot.kind.part == part && dot.path.isSame(as: path) {
+            found.append((dot, content))
+        }
+        return found.sorted { $0.dot.stamp > $1.dot.stamp }
     }
 
     private func names(below path: Path) -> Set<[UInt8]> {
         Set(
-            dots.keys.filter { $0.path.count > path.count && $0.path.starts(with: path) }
+            dots.keys.filter { $0.path.count > path.count && $0.path.begins(with: path) }
                 .map { $0.path[path.count] })
     }
 }

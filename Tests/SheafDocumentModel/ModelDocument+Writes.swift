@@ -80,7 +80,7 @@ extension ModelDocument {
         case .restart(let path, let number):
             let path = Self.path(path)
             markMaps(above: path, stamp)
-            drop { $0.path == path && $0.kind.part == .counter }
+            drop { $0.kind.part == .counter && $0.path.isSame(as: path) }
             add(path, .restart, number.value, stamp)
         case .incrementOlder(let path, let amount):
             let path = Self.path(path)
@@ -97,7 +97,7 @@ extension ModelDocument {
     ) {
         if case .object(let object) = value, case .merging = mode {
             markMaps(above: path, stamp)
-            drop { $0.path == path && $0.kind == .mark && $0.stamp != .initial }
+            drop { $0.kind == .mark && $0.stamp != .initial && $0.path.isSame(as: path) }
             add(path, .mark, nil, stamp)
             for field in object { set(path + [Array(field.name.utf8)], field.value, mode, stamp) }
             return
@@ -106,15 +106,16 @@ extension ModelDocument {
         markMaps(above: path, stamp)
         var kind = Kind.value
         if case .attachment = mode { kind = .token }
-        drop { $0.path == path && $0.kind == kind }
+        drop { $0.kind == kind && $0.path.isSame(as: path) }
         add(path, kind, value, stamp)
     }
 
     private mutating func unset(_ path: Path, _ parts: PartSet) -> Bool {
         precondition(path != [], "The root is removed only with its document.")
         return drop { dot in
-            if dot.path == path { return parts.contains(PartSet(dot.kind.part)) }
-            return dot.path.starts(with: path) && parts.contains(.map)
+            guard dot.path.begins(with: path) else { return false }
+            return parts.contains(
+                dot.path.count == path.count ? PartSet(dot.kind.part) : .map)
         }
     }
 
@@ -125,7 +126,7 @@ extension ModelDocument {
         let counted = own?.content.epoch == epoch ? own?.content : nil
         let contents = dots
         drop { dot in
-            guard dot.path == path else { return false }
+            guard dot.path.isSame(as: path) else { return false }
             return dot == own?.dot || dot.kind == .restart && dot.stamp < epoch
                 || dot.kind == .sum && (contents[dot]?.epoch ?? epoch) < epoch
         }
@@ -138,7 +139,9 @@ extension ModelDocument {
     private mutating func markMaps(above path: Path, _ stamp: Stamp) {
         for depth in path.indices {
             let way = Path(path[..<depth])
-            if dots.keys.contains(where: { $0.path == way && $0.kind == .mark }) { continue }
+            if dots.keys.contains(where: { $0.kind == .mark && $0.path.isSame(as: way) }) {
+                continue
+            }
             add(way, .mark, nil, stamp)
         }
     }
@@ -165,7 +168,7 @@ extension ModelDocument {
         _ kind: Kind, at path: Path, _ stamp: Stamp
     ) -> (dot: DotIdentity, content: Content)? {
         dots.first {
-            $0.key.path == path && $0.key.kind == kind && $0.key.stamp.site == stamp.site
+            $0.key.kind == kind && $0.key.stamp.site == stamp.site && $0.key.path.isSame(as: path)
         }
         .map { (dot: $0.key, content: $0.value) }
     }

@@ -1,3 +1,4 @@
+import SheafBytes
 package import SheafDocument
 
 /// A naive implementation of `format-spec/documents.md` with flat tables and no encoding.
@@ -27,6 +28,16 @@ package struct ModelDocument: Hashable, Sendable {
         package let path: Path
         package let kind: Kind
         package let stamp: Stamp
+
+        package static func == (left: DotIdentity, right: DotIdentity) -> Bool {
+            left.stamp == right.stamp && left.kind == right.kind
+                && left.path.isSame(as: right.path)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(stamp)
+            path.combine(into: &hasher)
+        }
     }
 
     /// The content of a dot.
@@ -45,7 +56,7 @@ package struct ModelDocument: Hashable, Sendable {
         }
 
         package static func == (left: Content, right: Content) -> Bool {
-            left.epoch == right.epoch && left.key == right.key
+            left.epoch == right.epoch && left.key.hasSameBytes(as: right.key)
         }
 
         package static func < (left: Content, right: Content) -> Bool {
@@ -62,6 +73,15 @@ package struct ModelDocument: Hashable, Sendable {
     package struct PartKey: Hashable, Sendable {
         package let path: Path
         package let part: Part
+
+        package static func == (left: PartKey, right: PartKey) -> Bool {
+            left.part == right.part && left.path.isSame(as: right.path)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(part)
+            path.combine(into: &hasher)
+        }
     }
 
     package internal(set) var vector: [Site: HybridTime] = [:]
@@ -80,11 +100,12 @@ package struct ModelDocument: Hashable, Sendable {
         joined.vector = vector.merging(other.vector, uniquingKeysWith: max)
         joined.deletion = [deletion, other.deletion].compactMap { $0 }.max()
         joined.overrides = overrides.union(other.overrides)
+        joined.dots = dots
         for (dot, content) in dots {
             if let theirs = other.dots[dot] {
-                joined.dots[dot] = max(content, theirs)
-            } else if !other.covers(dot.stamp) {
-                joined.dots[dot] = content
+                if theirs != content { joined.dots[dot] = max(content, theirs) }
+            } else if other.covers(dot.stamp) {
+                joined.dots[dot] = nil
             }
         }
         for (dot, content) in other.dots where dots[dot] == nil && !covers(dot.stamp) {
@@ -104,6 +125,7 @@ package struct ModelDocument: Hashable, Sendable {
     mutating func normalize() {
         if deletion != nil { overrides = [] }
         overrides = overrides.filter { !isBelowOverriddenMap($0.path) }
+        guard dots.keys.contains(where: { $0.stamp == .initial }) else { return }
         dots = dots.filter { dot, _ in
             guard dot.stamp == .initial else { return true }
             return deletion == nil && !isBelowOverriddenMap(dot.path)

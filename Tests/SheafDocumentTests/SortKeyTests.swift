@@ -123,6 +123,8 @@ import Testing
         func one(_ trailer: UInt8) -> [UInt8] {
             [0x20, 0xBF, 0xF0, 0, 0, 0, 0, 0, 0, trailer]
         }
+        // The greatest float below 2^63, before its remainder.
+        let greatest: [UInt8] = [0x20, 0xC3, 0xDF] + [UInt8](repeating: 0xFF, count: 6)
         let limit = Value.maximumDepth
         let deep =
             [UInt8](repeating: 0x50, count: limit + 1) + [UInt8](repeating: 0, count: limit + 1)
@@ -138,6 +140,8 @@ import Testing
             ([0x40, 0x61, 0x01, 0x00], false, .unexpected(0x00, at: 3)),
             ([0xBF, 0x9E, 0xFE, 0xFC, 0xFF], true, .unexpected(0x03, at: 3)),
             ([0x40, 0xFF, 0x00], false, .notText(at: 1)),
+            ([0x40, 0x01, 0x02, 0xFF, 0x00], false, .unexpected(0x40, at: 1)),
+            ([0xBF, 0x00, 0xFF], true, .unexpected(0x40, at: 1)),
             // Containers of a missing value, of a value without a name, and of unsorted names.
             ([0x50, 0x80, 0x00], false, .unexpected(0x80, at: 1)),
             ([0x60, 0x10, 0x00], false, .unexpected(0x10, at: 1)),
@@ -153,6 +157,9 @@ import Testing
             (one(0x05), false, .unexpected(0x05, at: 9)),
             (one(0x03), false, .unexpected(0x03, at: 9)),
             (one(0x02), false, .unexpected(0xBF, at: 1)),
+            // Sums of a float and a remainder that are greater than all integers.
+            (greatest + [0x04, 0x00], false, .unexpected(0xC3, at: 1)),
+            (greatest + [0xFF, 0xFF], false, .unexpected(0xC3, at: 1)),
         ]
         for (bytes, isDescending, expected) in cases {
             let error = #expect(throws: Malformed.self) {

@@ -72,6 +72,44 @@ import Testing
         return writer.bytes
     }
 
+    /// The encoder refuses a document that is too long, so a value of a valid document is extended.
+    @Test func `a valid document has at most the maximum length`() throws {
+        var object = Object()
+        object["k"] = .bytes([UInt8](repeating: 7, count: 1 << 17))
+        let short = try Insertion.document(object, at: stamp(1), NameTable())
+        // The end of the field, in four bytes, precedes two counts and the flags.
+        let endAt = short.count - 7
+        let end = short[endAt..<endAt + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+        let limit = EncodedDocument.maximumLength
+        for length in [limit, limit + 1] {
+            let added = length - short.count
+            var bytes = Array(short[..<endAt])
+            bytes += [UInt8](repeating: 7, count: added)
+            bytes += short[endAt...]
+            for index in 0..<4 {
+                let byte = UInt8(truncatingIfNeeded: (end + added) >> (8 * index))
+                bytes[endAt + added + index] = byte
+            }
+            let found = refusal(of: bytes)
+            let expected: Malformed? =
+                length == limit
+                ? nil : .tooLong(at: 0, length: UInt64(length), limit: UInt64(limit))
+            #expect(found == expected)
+        }
+    }
+
+    /// Returns the error with which a document is refused; nil if it is valid.
+    private func refusal(of bytes: [UInt8]) -> Malformed? {
+        bytes.withUnsafeBytes { bytes -> Malformed? in
+            do throws(Malformed) {
+                try EncodedDocument(bytes).validate(NameTable())
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
     /// Most documents take the fast path, which must not accept more than the full validation.
     @Test func `the fast path of validation agrees with the full validation`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)

@@ -29,6 +29,9 @@
             var isConnected: Bool { client >= 0 }
             /// Whether pings after the first subscription are not answered.
             fileprivate var isSilent = false
+            /// Whether acknowledgments wait, and those that do.
+            fileprivate var holdsAnswers = false
+            fileprivate var heldAnswers: [String] = []
             fileprivate var stored = 0
             /// The numbers of subscriptions by their subjects.
             fileprivate var subscriptions: [String: String] = [:]
@@ -72,6 +75,9 @@
 
         /// Answers no ping after the first subscription.
         func becomeSilent() { state.withLock { $0.isSilent = true } }
+
+        /// Lets acknowledgments wait, or sends those that wait with the next message.
+        func holdAnswers(_ isHolding: Bool) { state.withLock { $0.holdsAnswers = isHolding } }
 
         /// Waits for messages; returns whether `predicate` holds within a minute.
         func waits(for predicate: (State) -> Bool) -> Bool {
@@ -173,24 +179,33 @@
         private static func record(
             _ message: Message, _ reply: String?, of client: Int32, _ state: Monitor<State>
         ) {
-            let lines: String? = state.withLock { state in
+            let lines: [String] = state.withLock { state in
                 state.published.append(message)
-                guard let reply else { return nil }
-                // An inbox ends with a wildcard.
-                let found = state.subscriptions.first { subject, _ in
-                    subject == reply
-                        || subject.hasSuffix("*") && reply.hasPrefix(subject.dropLast())
+                if let reply, let line = acknowledgment(reply, &state) {
+                    state.heldAnswers.append(line)
                 }
-                guard let number = found?.value else { return nil }
-                if !state.isFull { state.stored += 1 }
-                let text =
-                    state.isFull
-                    ? #"{"error":{"code":503,"err_code":10077,"description":"no room"}}"#
-                    : #"{"stream":"S","seq":\#(state.stored)}"#
-                return "MSG \(reply) \(number) \(text.utf8.count)\r\n\(text)\r\n"
+                guard !state.holdsAnswers else { return [] }
+                defer { state.heldAnswers = [] }
+                return state.heldAnswers
             }
-            if let lines { answer(lines, to: client) }
+            if !lines.isEmpty { answer(lines.joined(), to: client) }
             state.broadcast()
+        }
+
+        /// Returns the acknowledgment of a message; nil if the client does not wait for one.
+        private static func acknowledgment(_ reply: String, _ state: inout State) -> String? {
+            // An inbox ends with a wildcard.
+            let found = state.subscriptions.first { subject, _ in
+                subject == reply
+                    || subject.hasSuffix("*") && reply.hasPrefix(subject.dropLast())
+            }
+            guard let number = found?.value else { return nil }
+            if !state.isFull { state.stored += 1 }
+            let text =
+                state.isFull
+                ? #"{"error":{"code":503,"err_code":10077,"description":"no room"}}"#
+                : #"{"stream":"S","seq":\#(state.stored)}"#
+            return "MSG \(reply) \(number) \(text.utf8.count)\r\n\(text)\r\n"
         }
 
         private static func answer(_ text: String, to client: Int32) {

@@ -117,7 +117,7 @@ extension TestedEngine {
     func checkMissingLog() throws {
         let (hub, log) = try startWithLog()
         defer { hub.stop() }
-        hub.append(1...1, to: HubLogID(low: 1, high: 1))
+        hub.append(1...1, to: HubLogID(low: log.low, high: 2))
         hub.append(2...2, to: log, length: HubLimits.messageLength + 1)
         #expect(hub.host.waits { $0.failed.count == 2 })
         hub.store(3...3, to: log, length: HubLimits.messageLength)

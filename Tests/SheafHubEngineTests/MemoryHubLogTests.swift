@@ -40,4 +40,21 @@ import Testing
         #expect(log == nil)
         #expect(host == nil)
     }
+
+    @Test func `a shard that the log does not have has no entries`() throws {
+        let log = MemoryHubLog(MemoryHubEngine())
+        let host = RecordingHost()
+        try log.start(host)
+        defer { log.stop() }
+        let id = HubLogID(low: 1, high: 1)
+        try log.create(id, shardCount: 2)
+        let shard = HubShard(2, of: id)
+        log.follow(shard, from: 1)
+        log.reread(1...5, of: shard)
+        let end = RecordingHost.Reread(entries: 1...5, shard: shard, error: nil, arrivedCount: 0)
+        #expect(host.waits { $0.rereads == [end] })
+        let isLater = log.trim(shard, before: 3)
+        #expect(!isLater)
+        #expect(host.current.numbers(of: shard) == [])
+    }
 }

@@ -17,10 +17,13 @@
 
         /// Calls `body` with a log that is connected to a broker.
         private func withLog(
+            requestMilliseconds: Int64 = 5_000,
             _ body: (BrokerDouble, NATSHubLog, RecordingHost) throws -> Void
         ) throws {
             let broker = try BrokerDouble()
-            let log = NATSHubLog(configuration(broker))
+            var configuration = configuration(broker)
+            configuration.requestMilliseconds = requestMilliseconds
+            let log = NATSHubLog(configuration)
             let host = RecordingHost()
             defer {
                 log.stop()
@@ -47,6 +50,32 @@
                 #expect(sent.map(\.bytes) == (1...50).map { TestedEngine.message($0) })
                 #expect(sent.allSatisfy { $0.header.contains("Nats-Msg-Id:") })
                 #expect(Set(sent.map(\.subject)).count == 1)
+            }
+        }
+
+        /// Appends messages of which 64 have exactly the maximum length together.
+        @Test func `at most 32 MiB of messages are sent before the first is acknowledged`() throws {
+            try withLog(requestMilliseconds: 60_000) { broker, log, host in
+                broker.holdAnswers(true)
+                for sequence in 1...65 {
+                    log.append(
+                        TestedEngine.message(sequence, length: 1 << 19), to: Self.log,
+                        as: TestedEngine.id(sequence))
+                }
+                let areSent = broker.waits { $0.published.count >= 64 }
+                #expect(areSent)
+                // All messages that may be sent precede the second broadcast.
+                for number in 1...2 as ClosedRange<UInt8> {
+                    log.broadcast([number])
+                    let isSent = broker.waits { state in
+                        state.published.contains { $0.bytes == [number] }
+                    }
+                    #expect(isSent)
+                }
+                #expect(broker.current.published.count == 64 + 2)
+                broker.holdAnswers(false)
+                log.broadcast([3])
+                #expect(host.waits { $0.stored.count == 65 })
             }
         }
 

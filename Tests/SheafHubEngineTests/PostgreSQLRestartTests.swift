@@ -111,6 +111,31 @@ extension PostgreSQLTests {
             #expect(hub.host.current.stored.count == 10)
         }
 
+        @Test func `a statement that the stop of a log interrupts is not reported`() throws {
+            let cluster = try PostgreSQLCluster()
+            let events = PostgreSQLEvents()
+            let (hub, _) = try cluster.engine(database: 1, events).startWithLog()
+            try cluster.execute(
+                """
+                CREATE FUNCTION sheaf.hold() RETURNS trigger LANGUAGE plpgsql
+                    AS 'BEGIN PERFORM pg_sleep(15); RETURN NEW; END';
+                CREATE TRIGGER hold BEFORE INSERT ON sheaf.broadcast
+                    FOR EACH ROW EXECUTE FUNCTION sheaf.hold()
+                """)
+            hub.log.broadcast([1])
+            let held = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            var isHeld = false
+            for _ in 0..<1_000 where !isHeld { isHeld = try cluster.execute(held) == ["1"] }
+            #expect(isHeld)
+            hub.stop()
+            #expect(hub.host.current.eventsAfterStop == 0)
+            #expect(
+                !events.contain { event in
+                    guard case .retrying = event else { return false }
+                    return true
+                })
+        }
+
         @Test func `replacements are counted correctly while the server crashes`() throws {
             let cluster = try PostgreSQLCluster()
             let hub = try cluster.engine(database: 1).start()

@@ -18,7 +18,7 @@ struct SentMessage {
 }
 
 /// An observable result of reading one entry.
-enum ReadResult: Equatable {
+enum ReadResult: Hashable {
     case applied(HubAuthor, ClosedRange<UInt64>)
     case repetition(entry: UInt64)
     case early(entry: UInt64)

@@ -43,12 +43,13 @@ struct ShardReaderModelTests {
         // A reader that continues from an earlier position applies all groups after it.
         guard let saved = scene.saved, let resumed = scene.resumed() else { return }
         #expect(resumed.digest == scene.reader.digest, "seed \(seed)")
-        let before = scene.results.prefix(saved.results)
-        for result in scene.results.dropFirst(saved.results) {
-            guard case .applied = result else { continue }
-            #expect(resumed.results.contains(result), "\(result), seed \(seed)")
+        let again = Set(resumed.results)
+        let missing = scene.results.dropFirst(saved.results).first { result in
+            guard case .applied = result else { return false }
+            return !again.contains(result)
         }
-        let known = resumed.results + before
+        #expect(missing == nil, "seed \(seed)")
+        let known = again.union(scene.results.prefix(saved.results))
         #expect(
             scene.results.allSatisfy { result in
                 guard case .applied = result else { return true }
@@ -114,12 +115,12 @@ struct ShardReaderModelTests {
             scene.run(steps: Self.steps)
             #expect(scene.violation == nil, "seed \(seed)")
             #expect(scene.reader.digest == scene.model().digest, "seed \(seed)")
-            var applied: [ReadResult] = []
-            for result in scene.results {
-                guard case .applied = result else { continue }
-                #expect(!applied.contains(result), "\(result), seed \(seed)")
-                applied.append(result)
+            var applied: Set<ReadResult> = []
+            let repeated = scene.results.first { result in
+                guard case .applied = result else { return false }
+                return !applied.insert(result).inserted
             }
+            #expect(repeated == nil, "seed \(seed)")
         }
     }
 }

@@ -87,6 +87,19 @@ import Testing
             #expect(routes.refusal(of: request(rest + 1))?.status == 431)
         }
 
+        @Test func `a request with a body is refused`() {
+            let routes = HealthRoutes()
+            func status(_ header: [(name: String, value: String)]) -> Int? {
+                let request = HTTPRequest(
+                    method: "GET", target: Array("/live".utf8), header: header)
+                return routes.refusal(of: request)?.status
+            }
+            #expect(status([]) == nil)
+            #expect(status([("Content-Length", "0")]) == nil)
+            #expect(status([("Content-Length", "1")]) == 413)
+            #expect(status([("Transfer-Encoding", "chunked")]) == 413)
+        }
+
         @Test func `256 clients are served at a time, for 2 s each`() {
             #expect(HealthServer.connections == 256)
             #expect(HealthServer.seconds == 2)

@@ -39,6 +39,35 @@ import Testing
         try await peer.close()
     }
 
+    @Test func `no log is replaced before the first request`() async throws {
+        let scene = HubScene()
+        let peer = try await Peer.inMemory(configuration: scene.configuration(.random()))
+        let file = ConfigurationFile(MemoryHubLog(MemoryHubEngine()), of: Self.database)
+        // A step leaves the log of a newer release alone, and a request to replace it fails.
+        _ = try file.loadOrCreate(shardCount: 1, format: 2) { 5 }
+        var settings = HubSettings()
+        settings.versions = 1...1
+        (settings.stepMilliseconds, settings.retryMilliseconds) = (3_600_000, 3_600_000)
+        let successes = Monitor<[Bool]>([])
+        let thread = try HubMaintenanceThread(peer, file, key: [1], settings) { work, outcome in
+            guard case .log = work else { return }
+            let isSuccess = if case .success = outcome { true } else { false }
+            successes.withLock { $0.append(isSuccess) }
+            successes.broadcast()
+        }
+        let isRefused = try await Thread.run(name: "sheaf-test") {
+            successes.wait(until: Clock.testDeadline(), while: { $0.isEmpty })
+            var isRefused = false
+            do { _ = try thread.replace(isForced: false) } catch { isRefused = true }
+            thread.stop()
+            return isRefused
+        }
+        #expect(isRefused)
+        let found = successes.withLock { $0 }
+        #expect(found == [true, false])
+        try await peer.close()
+    }
+
     @Test func `a request fails once the threads have ended`() async throws {
         let scene = HubScene()
         let peer = try await Peer.inMemory(configuration: scene.configuration(.random()))

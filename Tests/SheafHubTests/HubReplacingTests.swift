@@ -120,18 +120,6 @@ import Testing
         try await until("the log has the car") { hub.status.hubDurableCommit >= commit }
     }
 
-    @Test func `EVICT is refused at a hub before it reads the log`() async throws {
-        let scene = HubScene()
-        let hub = try await Hub.inMemory(
-            configuration: scene.configuration(.random()), engine: scene.memory)
-        _ = try await hub.peer.insert("a")
-        await #expect(throws: StoreError.self) {
-            try await hub.peer.store.execute("EVICT FROM cars WHERE _id = 'a'")
-        }
-        #expect(try await hub.peer.cars() == ["a"])
-        try await hub.close()
-    }
-
     @Test func `a hub that is not started, or stops, replaces no log`() async throws {
         let scene = HubScene()
         let (configuration, engine) = (scene.configuration(.random()), scene.memory)

@@ -1,8 +1,11 @@
 import SheafBytes
 import SheafDocument
 import SheafHub
+import SheafHubEngine
 import SheafHubLog
 import SheafReplication
+import SheafSystem
+import SheafTestSupport
 import Testing
 
 /// The times after which a hub is not ready, not live, or forgotten.
@@ -80,6 +83,44 @@ import Testing
             let isLive = Readiness(sample: sample, formats: 1...1, now: now).isLive
             #expect(isLive == (cause != .thread || now < end))
         }
+    }
+
+    @Test func `messages and entries count once, with their lengths`() {
+        var traffic = EngineTraffic()
+        for sequence: UInt64 in [1, 2, 1] {
+            let id = HubMessageID(
+                author: Self.author, shard: 0, sequence: sequence, checksum: sequence)
+            traffic.appended(id, 9, to: Self.log, at: Self.start, Self.wall)
+        }
+        #expect(traffic.appendedCount == 2)
+        #expect(traffic.appendedLength == 18)
+        let shard = HubShard(0, of: Self.log)
+        for number: UInt64 in 1...2 {
+            traffic.received(
+                [HubLogEntry(2 * number, [1, 2]), HubLogEntry(2 * number + 1, [3])], of: shard)
+        }
+        #expect(traffic.readCount == 4)
+        #expect(traffic.readLength == 6)
+    }
+
+    @Test func `a lost connection of the engine counts from its first event until it returns`() {
+        let clock = FakeClock(monotonicNanoseconds: Self.start)
+        let engine = MemoryHubLog(MemoryHubEngine(clock: clock.clock))
+        let relay = HubLogRelay(engine, key: Self.key, clock.clock)
+        func found(after seconds: UInt64) -> [String] {
+            let now = Self.start + seconds * Self.second
+            var sample = self.sample(at: now)
+            sample.traffic = relay.traffic
+            return reasons(sample, at: now)
+        }
+        #expect(found(after: 60).isEmpty)
+        relay.disconnected(.disconnected("cut"))
+        clock.advance(milliseconds: 4_000)
+        relay.disconnected(.timeout("an answer"))
+        #expect(found(after: 9).isEmpty)
+        #expect(found(after: 10) == ["the hub log did not respond to: an answer"])
+        relay.connected()
+        #expect(found(after: 60).isEmpty)
     }
 
     @Test func `a hub whose key another one has is not ready until ten seconds after its beat`() {

@@ -4,7 +4,7 @@ import Testing
 
 extension InspectorTests {
     /// Hostile requests for the data of an inspector.
-    @Suite struct AccessTests {
+    @Suite(.serialized) struct AccessTests {
         @Test func `a request needs the token, completely and without a prefix`() async throws {
             let fixture = try await InspectorFixture()
             #expect(fixture.token.count == 64)

@@ -11,7 +11,7 @@ import Testing
 
 extension InspectorTests {
     /// The changes of a store as server-sent events.
-    @Suite struct ChangeTests {
+    @Suite(.serialized) struct ChangeTests {
         @Test func `each commit is one event with its changes`() async throws {
             let fixture = try await InspectorFixture()
             let store = fixture.store

@@ -6,7 +6,7 @@ import Testing
 
 extension InspectorTests {
     /// The completion of statements by an inspector.
-    @Suite struct CompletionTests {
+    @Suite(.serialized) struct CompletionTests {
         private func words(
             _ fixture: InspectorFixture, _ before: String, _ after: String = ""
         ) throws -> (prefix: String, words: [String]) {

@@ -5,7 +5,7 @@ import Testing
 
 extension InspectorTests {
     /// The code examples of the documentation.
-    @Suite struct DocumentedInspectorTests {
+    @Suite(.serialized) struct DocumentedInspectorTests {
         @Test func `the examples of the first page run`() async throws {
             let network = MemoryNetwork()
             let key = PeerKey.random()

@@ -7,7 +7,7 @@ import Testing
 
 extension InspectorTests {
     /// The path of a document to a peer, and the step that blocks it.
-    @Suite struct ExplanationTests {
+    @Suite(.serialized) struct ExplanationTests {
         private let reds: DQL = "SELECT * FROM cars WHERE color = 'red'"
         private let blues: DQL = "SELECT * FROM cars WHERE color = 'blue'"
         private let cars: DQL = "SELECT * FROM cars"

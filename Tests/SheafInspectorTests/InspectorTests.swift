@@ -1,4 +1,6 @@
 import Testing
 
-/// All tests of the inspector, one after the other: many of them wait for deadlines.
-@Suite(.serialized, .blocking) enum InspectorTests {}
+/// All tests of the inspector.
+///
+/// Those of a suite run one after the other, because many of them wait for deadlines.
+@Suite(.blocking) enum InspectorTests {}

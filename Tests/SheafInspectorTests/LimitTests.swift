@@ -4,7 +4,7 @@ import Testing
 
 extension InspectorTests {
     /// Requests that are too large, too slow or no requests at all.
-    @Suite struct LimitTests {
+    @Suite(.serialized) struct LimitTests {
         @Test func `a body of 1 GiB is refused before it arrives`() async throws {
             let fixture = try await InspectorFixture()
             let start =

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafDocument
 import SheafStatements
 import SheafStore
 import SheafTestSupport
@@ -6,7 +7,7 @@ import Testing
 
 extension InspectorTests {
     /// The memory of a process with an inspector.
-    @Suite struct MemoryTests {
+    @Suite(.serialized) struct MemoryTests {
         private let directory = TemporaryDirectory()
         private var path: String { directory.path("store") }
 
@@ -14,10 +15,12 @@ extension InspectorTests {
         private func makeStore(commits: Int) async throws {
             let store = try await Store.open(at: path)
             let name = String(repeating: "x", count: 200)
-            let fields = (0..<200).map { "'\(name)\($0)': 1" }.joined(separator: ", ")
+            var car = Object((0..<200).map { ("\(name)\($0)", .integer(1)) })
             for number in 0..<commits {
+                car["_id"] = .integer(Int64(number))
+                // Parsing a literal would take most of the time.
                 try await store.execute(
-                    DQL(verbatim: "INSERT INTO cars DOCUMENTS ({'_id': \(number), \(fields)})"))
+                    "INSERT INTO cars DOCUMENTS (:car)", QueryArguments(["car": .object(car)]))
             }
             try await store.close()
         }

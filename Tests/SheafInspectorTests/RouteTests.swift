@@ -6,7 +6,7 @@ import Testing
 
 extension InspectorTests {
     /// The routes of an explanation.
-    @Suite struct RouteTests {
+    @Suite(.serialized) struct RouteTests {
         private static func key(_ number: Int) -> [UInt8] {
             [UInt8](repeating: UInt8(number), count: 32)
         }

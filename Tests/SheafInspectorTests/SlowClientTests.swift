@@ -7,7 +7,7 @@ import Testing
 
 extension InspectorTests {
     /// Clients of changes that do not read.
-    @Suite struct SlowClientTests {
+    @Suite(.serialized) struct SlowClientTests {
         @Test func `clients of changes are limited, and leave room for requests`() async throws {
             let fixture = try await InspectorFixture()
             var clients: [EventClient] = []

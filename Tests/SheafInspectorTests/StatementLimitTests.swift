@@ -6,7 +6,7 @@ import Testing
 
 extension InspectorTests {
     /// Statements that run for long.
-    @Suite struct StatementLimitTests {
+    @Suite(.serialized) struct StatementLimitTests {
         /// A statement that takes minutes: each condition builds a text of 1 MB for each document.
         private static let slow: String = {
             let conditions = (1...20).map { "char_length(repeat(text, 500000)) = -\($0)" }
@@ -37,7 +37,8 @@ extension InspectorTests {
             let fixture = try await slowFixture(seconds: 1)
             let begin = ContinuousClock.now
             let (status, answer) = try fixture.query(Self.slow)
-            #expect((.seconds(1)..<(.seconds(10))).contains(ContinuousClock.now - begin))
+            // Other tests share the threads on which the statement runs.
+            #expect((.seconds(1)..<(.seconds(60))).contains(ContinuousClock.now - begin))
             guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
             #expect(status == 400)
             #expect(

@@ -7,7 +7,7 @@ import Testing
 
 extension InspectorTests {
     /// Statements of an inspector.
-    @Suite struct StatementTests {
+    @Suite(.serialized) struct StatementTests {
         @Test func `a statement returns its rows, columns and commit`() async throws {
             let fixture = try await InspectorFixture()
             try await fixture.store.execute(

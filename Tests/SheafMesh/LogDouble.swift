@@ -60,26 +60,31 @@ package final class LogDouble {
     private var random: SeededRandom
     package var faults: Faults
     /// Whether no message is stored, as while a majority of servers is away.
-    package var isStopped = false
+    package var isStopped = false { didSet { isQuiet = false } }
     /// The entries of each shard as most replicas have them; nil for lost ones.
-    private var shards: [HubShard: [[UInt8]?]] = [:]
+    private var shards: [HubShard: [[UInt8]?]] = [:] { didSet { isQuiet = false } }
     /// The objects beside the log, which show what was trimmed.
     package let objects = ObjectDouble()
     /// The log to which the last message was appended.
     private var newest = HubLogID(low: 7, high: 8)
     /// The entries as a replica has them that has left the others, and the hubs that it serves.
-    private var forked: [HubShard: [[UInt8]?]] = [:]
-    private var forkedHubs: Set<Int> = []
+    private var forked: [HubShard: [[UInt8]?]] = [:] { didSet { isQuiet = false } }
+    private var forkedHubs: Set<Int> = [] { didSet { isQuiet = false } }
     private var stored: [HubMessageID: UInt64] = [:]
-    private var appended: [Appended] = []
-    private var next: [Follower: UInt64] = [:]
-    private var answers: [(hub: Int, event: HubEvent)] = []
+    private var appended: [Appended] = [] { didSet { isQuiet = false } }
+    private var next: [Follower: UInt64] = [:] { didSet { isQuiet = false } }
+    private var answers: [(hub: Int, event: HubEvent)] = [] { didSet { isQuiet = false } }
     /// Hubs that are cut off from the log.
-    private var isolated: Set<Int> = []
+    private var isolated: Set<Int> = [] { didSet { isQuiet = false } }
     /// Hubs to which no entries are delivered, although their messages are stored.
-    package var undelivered: Set<Int> = []
+    package var undelivered: Set<Int> = [] { didSet { isQuiet = false } }
     /// Number of entries that are still delivered to a hub; without one, all are.
-    package var deliveries: [Int: Int] = [:]
+    package var deliveries: [Int: Int] = [:] { didSet { isQuiet = false } }
+    /// Whether nothing has changed since a search for an event found none.
+    ///
+    /// Simulations search every few milliseconds of their time. Entries that are trimmed cause no
+    /// event.
+    private var isQuiet = false
     /// The ranges of entries that hubs have requested once more.
     private(set) package var rereads: [ClosedRange<UInt64>] = []
     /// Whether requested entries wait for `deliverReread`.
@@ -182,6 +187,7 @@ package final class LogDouble {
 
     /// Returns the next event of a hub; nil if there is none.
     package func nextEvent() -> (hub: Int, event: HubEvent)? {
+        guard !isQuiet else { return nil }
         if !isStopped { store() }
         if let index = answers.firstIndex(where: { !isolated.contains($0.hub) }) {
             return answers.remove(at: index)
@@ -203,6 +209,7 @@ package final class LogDouble {
                 return (follower.hub, .received([delivered], shard: follower.shard))
             }
         }
+        isQuiet = isStopped || appended.isEmpty
         return nil
     }
 

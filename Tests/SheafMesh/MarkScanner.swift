@@ -60,22 +60,31 @@ struct MarkScanner {
     func mark(in bytes: [UInt8]) -> String? {
         guard let allowed else { return nil }
         let percent = UInt8(ascii: "%")
-        var start = 0
-        while let found = bytes[start...].firstIndex(of: percent) {
-            start = found + 1
-            guard start < bytes.count, bytes[start] == percent else { continue }
-            let name = bytes[(start + 1)...].prefix { byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        // Iterators and closures would take several times as long in a debug build.
+        return bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while start + 1 < bytes.count {
+                let first = start
+                start += 1
+                guard bytes[first] == percent, bytes[start] == percent else { continue }
+                let nameStart = start + 1
+                var end = nameStart
+                while end < bytes.count, Self.isInName(bytes[end]) { end += 1 }
+                guard end > nameStart, end + 1 < bytes.count, bytes[end] == percent,
+                    bytes[end + 1] == percent
+                else { continue }
+                let text = String(decoding: bytes[nameStart..<end], as: UTF8.self)
+                if !allowed.contains(text) { return text }
+                start = end + 2
             }
-            guard !name.isEmpty, bytes[name.endIndex...].starts(with: [percent, percent]) else {
-                continue
-            }
-            let text = String(decoding: name, as: UTF8.self)
-            if !allowed.contains(text) { return text }
-            start = name.endIndex + 2
+            return nil
         }
-        return nil
+    }
+
+    /// Whether a byte may be in the name of a mark.
+    private static func isInName(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
+            || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 }
 

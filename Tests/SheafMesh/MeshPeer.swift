@@ -23,6 +23,8 @@ final class MeshPeer {
     /// Number of reopenings of the store; events from before the last one are ignored.
     private(set) var opening = 0
     var subscriptions: [String] = []
+    /// The queries of `contents(matching:)`, which are parsed once.
+    private var parsed: [String: SubscriptionQuery] = [:]
     /// The newest commit in the log; `durableCommit` is the newest one that a flush made durable.
     private var appendedCommit: UInt64 = 0
     var newestCommit: UInt64 { appendedCommit }
@@ -114,6 +116,7 @@ final class MeshPeer {
         queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
         replicator = Self.makeReplicator(queries, key, attachments, limits, source)
+        parsed = [:]
         durableCommit = documents.snapshot().log.commit
         appendedCommit = durableCommit
         try subscribe(subscriptions)
@@ -191,7 +194,12 @@ final class MeshPeer {
 
     /// Returns all matching documents, with field names spelled out.
     func contents(matching texts: [String]) throws -> [DocumentAddress: [UInt8]] {
-        let queries = try texts.map { try SubscriptionQuery($0, self.queries) }
+        let queries = try texts.map { text -> SubscriptionQuery in
+            if let known = parsed[text] { return known }
+            let query = try SubscriptionQuery(text, self.queries)
+            parsed[text] = query
+            return query
+        }
         return try documents.snapshot().spelledContents(
             matching: SubscriptionMatcher(queries, self.queries))
     }

@@ -144,6 +144,7 @@ extension MeshSimulation {
                 description: "peer \(peer.number) has a document of \(address.collection) that is "
                     + "hidden: \(mark)")
         }
+        guard peers.contains(where: \.isStranger) else { return }
         let painted = try peer.contents(matching: [
             "SELECT * FROM cars WHERE color = 'painted over'"
         ])

@@ -44,7 +44,8 @@ package final class PairedSimulations {
     private let knowsItsRights: Bool
     private let writesGreen: Bool
     private var passing = 0
-    private var describers = [FrameDescriber(), FrameDescriber()]
+    /// The frames that were equal, for the description of those that differ.
+    private var earlier: [[[UInt8]]] = [[], []]
     private var log: [String] = []
     package private(set) var report = Report()
 
@@ -118,11 +119,17 @@ package final class PairedSimulations {
     private func settle() throws {
         try each { try $0.run() }
         let frames = simulations.map { $0.takeReceived() }
-        let descriptions = simulations.indices.map { number in
-            frames[number].flatMap { describers[number].describe($0) }
-        }
         report.frames += frames[0].count
-        guard let index = Self.difference(frames[0], frames[1]) else { return }
+        guard let index = Self.difference(frames[0], frames[1]) else {
+            for number in frames.indices { earlier[number] += frames[number] }
+            return
+        }
+        let descriptions = frames.indices.map { number -> [String] in
+            // Names and compressed bytes depend on the frames before them.
+            var describer = FrameDescriber()
+            for frame in earlier[number] { _ = describer.describe(frame) }
+            return frames[number].flatMap { describer.describe($0) }
+        }
         throw Difference(
             description:
                 "frame \(index) differs after \(log.suffix(6)): without hidden documents "

@@ -300,6 +300,9 @@ struct HandshakeTests {
     @Test func `a refusal contains its reason`() throws {
         for refusal in Greeting.Refusal.allCases {
             let bytes = Greeting(refusing: refusal).bytes
+            // No mode, grant, metadata or proof.
+            let fields: [UInt8] = [0, refusal.rawValue]
+            #expect(bytes == Array("SHN2".utf8) + fields + [UInt8](repeating: 0, count: 68))
             let decoded = try Greeting(decoding: bytes)
             #expect(decoded.refusal == refusal)
             var handshake = Handshake(

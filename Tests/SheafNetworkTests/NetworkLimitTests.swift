@@ -176,4 +176,17 @@ struct NetworkLimitTests {
         #expect(rule { try transport.add("\(longest):1") } == nil)
         #expect(rule { try transport.add("\(longest)a:1") } == .address)
     }
+
+    @Test func `a host name has visible ASCII characters only`() throws {
+        let transport = try TCPTransport(
+            Peers.configuration(), clock: clock.clock, random: { 0 })
+        for letter in ["!", "~"] {
+            #expect(rule { try transport.add("a\(letter)b:1") } == nil, "\(letter)")
+        }
+        for letter in ["\u{1F}", " ", "\u{7F}", "\u{80}", "é"] {
+            #expect(rule { try transport.add("a\(letter)b:1") } == .address, "\(letter)")
+        }
+        #expect(rule { try transport.add(":1") } == .address)
+        #expect(rule { try transport.add("[]:1") } == .address)
+    }
 }

@@ -41,4 +41,31 @@ import Testing
     {
         #expect(try scans(text).isEmpty)
     }
+
+    @Test(arguments: [
+        ("SELECT n, SUM(a) AS k FROM c GROUP BY n", 2),
+        ("SELECT n, COUNT(*) AS k FROM c GROUP BY n", 1),
+        ("SELECT n, COUNT(*) AS k FROM c WHERE a > 1 GROUP BY n", 2),
+        ("SELECT SUM(a) AS k, MAX(a) AS m FROM c", 1),
+    ])
+    func `groups of one source are made from columns alone`(text: String, columns: Int) throws {
+        let scans = try scans(text)
+        let counts = scans.map { $0.paths.count }
+        #expect(counts == [columns], "\(text)")
+        let readsColumnsAlone = scans.allSatisfy { $0.consumeColumns != nil }
+        #expect(readsColumnsAlone, "\(text)")
+    }
+
+    @Test(arguments: [
+        "SELECT c.n, SUM(c.a) AS k FROM c LEFT JOIN d ON d._id = c.r GROUP BY c.n",
+        "SELECT c.n, COUNT(*) AS k FROM c JOIN d ON d._id = c.r GROUP BY c.n",
+        "SELECT n, COUNT(DISTINCT a) AS k FROM c GROUP BY n",
+        "SELECT n, SUM(a + 1) AS k FROM c GROUP BY n",
+        "SELECT a + n AS b, COUNT(*) AS k FROM c GROUP BY a + n",
+    ])
+    func `groups that need rows of joins, sets or computed values read documents`(text: String)
+        throws
+    {
+        #expect(try scans(text).isEmpty, "\(text)")
+    }
 }

@@ -41,6 +41,10 @@ import Testing
         ("SELECT OBJECT v: w FOR v IN a WHEN «1» END FROM t", "OBJECT"),
         ("SELECT * FROM t WHERE a LIKE «1»", "LIKE"),
         ("SELECT * FROM t WHERE a LIKE 'b' AND «1»", "WHERE"),
+        ("SELECT * FROM t WHERE «(a LIKE b)»AND c", "LIKE"),
+        ("SELECT * FROM t WHERE «(a)»LIKE 'b'", "WHERE"),
+        ("SELECT * FROM t WHERE «(a)» LIKE 'b'", "WHERE"),
+        ("SELECT * FROM t WHERE «a LIKE b»", "LIKE"), ("SELECT * FROM t WHERE «a» LIKE b", "WHERE"),
         ("UPDATE t SET a = «1»", "SET"), ("UPDATE t SET a = 1 WHERE «1»", "WHERE"),
     ])
     func `an error names the innermost function, operator or clause`(

@@ -26,6 +26,9 @@ import Testing
         let splitter = StatementSplitter("SELECT 1; SELECT " + text)
         #expect(splitter.openDelimiter == delimiter)
         #expect(!splitter.isRestEmpty && splitter.statements.count == 1)
+        #expect(splitter.rest.text == "SELECT " + text)
+        let alone = StatementSplitter("SELECT 1; /* b */ " + text)
+        #expect(!alone.isRestEmpty && alone.openDelimiter == delimiter)
     }
 
     @Test(arguments: ["", " \n", "-- comment", "/* comment */ \n", "/* a */ -- b"])

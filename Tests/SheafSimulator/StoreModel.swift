@@ -58,7 +58,10 @@ struct StoreModel {
     }
 
     /// Returns the bytes of a key; two thirds of the keys share a long prefix.
-    static func key(_ index: Int) -> [UInt8] {
+    static func key(_ index: Int) -> [UInt8] { keys[index] }
+
+    /// All keys; made once, because each check reads all keys of the model.
+    private static let keys: [[UInt8]] = (0..<255).map { index in
         index % 3 == 0
             ? [UInt8(truncatingIfNeeded: index + 1)]
             : Array("collection/with a long name/".utf8) + [UInt8(truncatingIfNeeded: index)]

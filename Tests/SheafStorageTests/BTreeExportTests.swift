@@ -115,6 +115,38 @@ import Testing
         }
     }
 
+    @Test func `the root of a file has a level below 32`() throws {
+        let tree = try adopt(chain(levels: 31))
+        #expect(tree.find([1]) == BTreeValue(7))
+        #expect(tree.statistics.depth == 32)
+        for levels in [32, 33] {
+            #expect(throws: BTreeDamage.page(1)) { _ = try adopt(chain(levels: levels)) }
+        }
+    }
+
+    /// Returns the file of a tree of one entry below inner pages with one child each.
+    private func chain(levels: Int) -> [UInt8] {
+        var tree = BTree()
+        _ = tree.put([1], BTreeValue(7))
+        let file = export(tree.snapshot())
+        var chain = Array(file.prefix(BTree.pageSize))
+        for number in 1...levels {
+            var page = [UInt8](repeating: 0, count: BTree.pageSize)
+            // The number of entries, the level, and the offset of the heap, which is empty.
+            page[0] = 1
+            page[2] = UInt8(levels + 1 - number)
+            page[4] = UInt8(BTree.pageSize & 0xFF)
+            page[5] = UInt8(BTree.pageSize >> 8)
+            // The slot after the head: the offset of the record, the child, and its entries.
+            page[88] = page[4]
+            page[89] = page[5]
+            page[92] = UInt8(number + 1)
+            page[96] = 1
+            chain += page
+        }
+        return chain + file.suffix(BTree.pageSize)
+    }
+
     @Test func `an exported file with a changed byte is refused or yields a valid tree`() throws {
         for kind in [KeyKind.short, .sharedPrefix] {
             var random = SeededRandom(seed: 11, "flips")

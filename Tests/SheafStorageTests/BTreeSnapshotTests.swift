@@ -38,6 +38,18 @@ import Testing
         }
     }
 
+    @Test func `a wrong number of entries violates an invariant`() {
+        var tree = BTree(fanout: 3)
+        for number in 0..<20 as Range<UInt8> { _ = tree.put([1, number], BTreeValue.empty) }
+        let snapshot = tree.snapshot()
+        #expect(snapshot.checkInvariants(count: 20) == [])
+        for count in [0, 19, 21] {
+            #expect(
+                snapshot.checkInvariants(count: count)
+                    == ["20 entries found, but \(count) counted"])
+        }
+    }
+
     @Test(arguments: [UInt64](1...6))
     func `forks change apart from each other and from the tree`(_ seed: UInt64) {
         var random = SeededRandom(seed: seed, "forks")

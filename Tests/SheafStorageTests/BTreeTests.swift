@@ -118,6 +118,36 @@ import Testing
         #expect(statistics.bytesAllocated < 100_000)
     }
 
+    /// A leaf has 4,080 bytes.
+    ///
+    /// An entry takes 12, its value, and the key bytes after the eighth.
+    @Test(arguments: [
+        (2, 0, 340), (8, 0, 340), (2, 3, 272), (8, 3, 272), (8, 8, 204), (9, 7, 204), (10, 3, 240),
+        (16, 4, 170),
+    ])
+    func `a leaf is split when it has no byte left for another entry`(
+        keyLength: Int, valueLength: Int, count: Int
+    ) {
+        var random = SeededRandom(seed: 5, "full leaf")
+        let value = BTreeValue([UInt8](repeating: 9, count: valueLength))
+        let keys = (0...count).map { number in
+            [UInt8(number >> 8), UInt8(number & 0xFF)]
+                + [UInt8](repeating: 3, count: keyLength - 2)
+        }
+        let shuffled = keys.shuffled(using: &random)
+        var tree = BTree()
+        for key in shuffled.dropLast() { _ = tree.put(key, value) }
+        #expect(tree.statistics.pagesInUse == 1)
+        // Values of the same length need no more room.
+        for key in shuffled.dropLast() { _ = tree.put(key, value) }
+        #expect(tree.statistics.pagesInUse == 1)
+        #expect(tree.checkInvariants() == [])
+        _ = tree.put(shuffled[count], value)
+        #expect(tree.statistics.pagesInUse == 3)
+        #expect(tree.count == count + 1)
+        #expect(tree.checkInvariants() == [])
+    }
+
     @Test func `a tree of many pages allocates little memory besides them`() {
         var tree = BTree(fanout: 3)
         for number in 0..<100 { _ = tree.put([UInt8(number)], .empty) }

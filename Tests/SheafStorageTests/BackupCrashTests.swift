@@ -105,4 +105,20 @@ struct BackupCrashTests {
             }
         }
     }
+
+    @Test func `nothing of a canceled backup is left by a later power cut`() throws {
+        let tree = SimulatedTree()
+        let engine = store
+        #expect(throws: StorageError.cancelled) {
+            _ = try BackupWriter.write(
+                BackupSource(volume: source) { engine.snapshot() },
+                to: BackupTarget(parent: tree, name: "new"),
+                BackupWriter.Options(
+                    random: { 77 }, attachments: .none,
+                    onProgress: { _ throws(StorageError) in throw .cancelled }))
+        }
+        for seed in 0..<16 as Range<UInt64> {
+            #expect(try tree.powerCut(seed: seed).names().isEmpty, "seed \(seed)")
+        }
+    }
 }

@@ -11,10 +11,19 @@ import Testing
     /// The offset in an operation of the field with its distance from the start of the record.
     private static let distanceInOperation = 16
 
+    /// A store of each ending, whose files all tests copy.
+    private static let stores = Result {
+        try ReferenceStore.Ending.allCases.map {
+            try ReferenceStore(seed: seed, ending: $0, byteCount: byteCount)
+        }
+    }
+
+    private func store(_ ending: ReferenceStore.Ending) throws -> ReferenceStore {
+        try #require(try Self.stores.get().first { $0.ending == ending })
+    }
+
     private func sweep(_ ending: ReferenceStore.Ending) throws -> DamageSweep {
-        DamageSweep(
-            try ReferenceStore(seed: Self.seed, ending: ending, byteCount: Self.byteCount),
-            seed: Self.seed)
+        DamageSweep(try store(ending), seed: Self.seed)
     }
 
     @Test func `a flipped bit is reported, harmless, or treated as a torn tail`() throws {
@@ -55,8 +64,7 @@ import Testing
     }
 
     @Test func `a checkpoint without its log is not mistaken for an empty store`() throws {
-        let store = try ReferenceStore(
-            seed: Self.seed, ending: .checkpointed, byteCount: Self.byteCount)
+        let store = try store(.checkpointed)
         var files = store.files
         for name in store.names {
             if case .checkpoint = FileName(name) { continue }
@@ -115,9 +123,48 @@ import Testing
         }
     }
 
+    @Test func `an operation that claims to be in the record before its own is damaged`() throws {
+        let volume = SimulatedVolume(seed: Self.seed)
+        let keys = [Array("a".utf8), Array("b".utf8)]
+        // The record of this operation has no padding.
+        let value = [UInt8](repeating: 7, count: 203)
+        let store = try StoreEngine(opening: volume)
+        for key in keys {
+            var batch = WriteBatch()
+            try batch.put(key, value)
+            _ = try store.append(batch)
+            while try store.flush() {}
+        }
+        try store.writeCheckpoint()
+        let snapshot = store.snapshot()
+        let positions = try keys.map { key in
+            try #require(key.withUnsafeBytes { snapshot.recordPointer(of: $0) }).position
+        }
+        try store.close()
+        let offset = positions[1].offset
+        let distance = UInt32(offset - (positions[0].offset - Record.headerLength))
+        let name = FileName.name(ofSegment: positions[1].segment)
+        volume.corrupt(
+            name,
+            .overwrite(
+                at: offset + Self.distanceInOperation,
+                with: withUnsafeBytes(of: distance.littleEndian) { Array($0) }))
+
+        let damaged = try StoreEngine(opening: volume).snapshot()
+        func payload(_ key: [UInt8]) throws -> [UInt8]? {
+            try key.withUnsafeBytes { key in try damaged.payload(of: key).map(Array.init) }
+        }
+        #expect(try payload(keys[0]) == value)
+        #expect {
+            _ = try payload(keys[1])
+        } throws: { error in
+            guard case .corrupt(let damage) = error as? StorageError else { return false }
+            return damage.file == name && damage.offset == offset + Self.distanceInOperation
+        }
+    }
+
     @Test func `a log that ends before its checkpoint is damage of the last file`() throws {
-        let store = try ReferenceStore(
-            seed: Self.seed, ending: .checkpointed, byteCount: Self.byteCount)
+        let store = try store(.checkpointed)
         let name = try #require(
             store.names.last { name in
                 if case .segment = FileName(name) { return true }

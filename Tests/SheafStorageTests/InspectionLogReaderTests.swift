@@ -84,6 +84,34 @@ import Testing
         #expect(statistics.usedCheckpoint == "00000000000000000012.checkpoint")
     }
 
+    @Test func `the replayed bytes are those of the records after the checkpoint`() throws {
+        let volume = SimulatedVolume(seed: seed)
+        var options = SmallStore.options(seed: seed)
+        options.segmentLength = 8_192
+        let engine = try StoreEngine(opening: volume, options: options)
+        #expect(engine.recovery.replayedLength == 0)
+        var content = SmallStore.Content()
+        for number in 1...4 { try SmallStore.commit(number, to: engine, &content) }
+        let covered = engine.snapshot().end
+        try engine.writeCheckpoint()
+        for number in 5...7 { try SmallStore.commit(number, to: engine, &content) }
+        let end = engine.snapshot().end
+        try engine.close()
+        try #require(covered.segment == 1 && end.segment == 1)
+
+        // The mark of the simulated system is no part of the store.
+        let files = volume.snapshotFiles().filter { $0.key != FileName.syncedName }
+        let log = files.filter { !$0.key.hasSuffix(".checkpoint") }
+        #expect(log.count < files.count)
+        for (files, start) in [(files, covered.offset), (log, SegmentHeader.length)] {
+            let reader = try LogReader(SimulatedVolume(files: files))
+            #expect(try reader.statistics().replayedBytes == end.offset - start)
+            let again = try StoreEngine(opening: SimulatedVolume(files: files), options: options)
+            #expect(again.recovery.replayedLength == end.offset - start)
+            try again.close()
+        }
+    }
+
     /// Returns a store in which each commit spans several segments.
     private func longCommits() throws -> [String: [UInt8]] {
         let volume = SimulatedVolume(seed: seed)

@@ -125,6 +125,58 @@ import Testing
         }
     }
 
+    @Test func `files that a damaged base file replaced are read if they still exist`() throws {
+        let volume = SimulatedVolume(seed: seed)
+        let options = SmallStore.options(seed: seed)
+        let engine = try StoreEngine(opening: volume, options: options)
+        var expected: [String: String] = [:]
+        for number in 10...29 {
+            expected["key\(number)"] = "payload \(number)"
+            var batch = WriteBatch()
+            try batch.put(Array("key\(number)".utf8), Array("payload \(number)".utf8))
+            _ = try engine.append(batch)
+            try engine.flush()
+        }
+        let before = volume.snapshotFiles()
+        engine.compactEverything()
+        while try engine.compactionStep() {}
+        try engine.close()
+        let after = volume.snapshotFiles()
+        let base = try #require(after.keys.first { $0.hasSuffix(".base") })
+        guard case .base(let segments) = FileName(base) else {
+            Issue.record("\(base) is no base file")
+            return
+        }
+        // A crash can leave the replaced files beside the base file.
+        let replaced = before.filter { file in
+            if case .segment(let number) = FileName(file.key) {
+                segments.contains(number)
+            } else {
+                false
+            }
+        }
+        #expect(!replaced.isEmpty)
+        let note = "read although a base file replaced it"
+
+        let intact = try salvage(after.merging(replaced) { kept, _ in kept })
+        #expect(intact.report.isComplete && intact.report.notes.isEmpty)
+        #expect(intact.payloads == expected)
+
+        var damaged = after
+        // The first record of the base file begins at 128 and has the compacted operations.
+        damaged[base]?[128 + 80] ^= 0x10
+        let alone = try salvage(damaged)
+        #expect(alone.report.hasLostCompactedOperations && alone.payloads.count < expected.count)
+        let restored = try salvage(damaged.merging(replaced) { kept, _ in kept })
+        #expect(restored.payloads == expected)
+        #expect(restored.report.keptKeyCount == expected.count)
+        #expect(restored.report.notes.count { $0.contains(note) } == replaced.count)
+        // Each of the replaced commits has one record.
+        let statistics = try LogReader(SimulatedVolume(files: after)).statistics()
+        let found = restored.report.recordCount - alone.report.recordCount
+        #expect(found > 0 && found == Int(statistics.compactedThrough))
+    }
+
     @Test func `an unreadable file loses only the keys whose newest records it has`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
         let volume = SimulatedVolume(seed: seed, files: origins.files)

@@ -115,4 +115,29 @@ import Testing
             #expect(reopened.checkLiveBytes() == [], "seed \(seed)")
         }
     }
+
+    /// Returns the distance in the log between two operations of equal length in one commit.
+    private func distance(recordLength: Int) throws -> Int {
+        var options = LogStoreOptions()
+        options.recordLength = recordLength
+        let engine = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        var batch = WriteBatch()
+        let keys: [[UInt8]] = [[1, 1], [1, 2]]
+        for key in keys { try batch.put(key, [UInt8](repeating: 7, count: 40)) }
+        _ = try engine.append(batch)
+        try engine.flush()
+        let snapshot = engine.snapshot()
+        let offsets = try keys.map { key in
+            try #require(key.withUnsafeBytes { snapshot.recordPointer(of: $0) }).position.offset
+        }
+        try engine.close()
+        return offsets[1] - offsets[0]
+    }
+
+    @Test func `a record has operations up to exactly its target length`() throws {
+        let length = try distance(recordLength: 1 << 20)
+        #expect(try distance(recordLength: 2 * length) == length)
+        // The second operation follows the header of another record.
+        #expect(try distance(recordLength: 2 * length - 1) > length)
+    }
 }

@@ -13,15 +13,15 @@ import Testing
     }
 
     @Test func `a process killed under load loses no acknowledged commit`() throws {
-        try run("kill", "40")
+        try run("kill", "24")
     }
 
     @Test func `a killed process loses no attachment, and fetches resume`() throws {
-        try run("attachments", "8")
+        try run("attachments", "4")
     }
 
     @Test func `a process killed during backups leaves complete ones or none`() throws {
-        try run("copies", "6")
+        try run("copies", "3")
     }
 
     @Test func `a machine that loses power under load loses no acknowledged commit`() throws {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `a closed store leaves no thread, no descriptor and few files`() throws {
-        try run("leaks", "40")
+        try run("leaks", "24")
     }
 
     @Test func `repeatedly opened stores leak no thread, no descriptor and no memory`() throws {

@@ -144,6 +144,59 @@ struct MessageLimitTests {
         #expect(try messages(128) == [127, 1])
     }
 
+    /// Divides ranges with one own document each into subranges, of which the first of each range
+    /// equals the own one and the others have only documents of the sender.
+    ///
+    /// Returns the ranges wanted then, and the numbers of the subranges to divide further.
+    private func dividing(_ counts: [Int]) throws -> (wanted: [KeyRange], further: [Int]) {
+        /// Returns an answer of subranges with the same sum, by their bounds in each range.
+        func answer(_ parts: [[Int]], sum: UInt64) throws -> RangeAnswer {
+            var writer = ByteWriter()
+            writer.writeVarint(UInt64(parts.count))
+            for bounds in parts {
+                writer.writeVarint(UInt64(bounds.count + 1) << 2)
+                for bound in bounds {
+                    // No prefix is shared.
+                    writer.write([0, 2] + Self.bound(bound))
+                    writer.write(sum)
+                }
+                writer.write(sum)
+            }
+            return try writer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
+        }
+        let starts = counts.indices.map { 4_096 * $0 }
+        let own = starts.map { DocumentVersion(id: Self.bound($0), version: 5) }
+        var requester = RangeRequester(VersionList(sorted: own), usesSketches: false)
+        let first = try requester.process(try answer([Array(starts.dropFirst())], sum: 6))
+        #expect(first == .request(RangeQuestion(Array(counts.indices))))
+        let bounds = zip(starts, counts).map { start, count in (1..<count).map { start + $0 } }
+        let step = try requester.process(try answer(bounds, sum: 5))
+        let wanted = requester.removeRanges().flatMap { $0 }
+        guard case .request(let question) = step else { return (wanted, []) }
+        return (wanted, question.ranges)
+    }
+
+    @Test func `ranges are wanted if an answer has 2,048 subranges, and not if it has more`()
+        throws
+    {
+        let one = KeyRange(from: Self.bound(1), to: nil)
+        let two = [
+            KeyRange(from: Self.bound(1), to: Self.bound(4_096)),
+            KeyRange(from: Self.bound(4_097), to: nil),
+        ]
+        for (counts, wanted) in [([2_048], [one]), ([1_024, 1_024], two)] {
+            let found = try dividing(counts)
+            #expect(found.wanted == wanted)
+            #expect(found.further.isEmpty)
+        }
+        // Only the first subrange of each range is not divided further.
+        for (counts, equal) in [([2_049], [0]), ([1_024, 1_025], [0, 1_024])] {
+            let found = try dividing(counts)
+            #expect(found.wanted.isEmpty)
+            #expect(found.further == (0..<2_049).filter { !equal.contains($0) })
+        }
+    }
+
     @Test func `a message with more than 127 wanted ranges is refused`() throws {
         func read(_ count: Int) throws -> Want.Documents {
             let ranges = (0..<count).map {

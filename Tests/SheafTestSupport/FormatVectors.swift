@@ -1,4 +1,5 @@
 package import SheafStorage
+import Synchronization
 
 /// The vectors of `format-spec/vectors`: named bytes and numbers that every implementation shares.
 ///
@@ -19,6 +20,9 @@ package struct FormatVectors: Sendable {
     /// The first component of each name, in file order.
     package private(set) var cases: [String] = []
 
+    /// The files that were read; each test of a suite needs its file again.
+    private static let known = Mutex<[String: FormatVectors]>([:])
+
     /// Returns the path of the directory of vectors.
     package static func directory(_ path: String = #filePath) -> String {
         let root = path.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
@@ -27,11 +31,17 @@ package struct FormatVectors: Sendable {
 
     /// Reads a vector file; its name may contain a folder.
     package init(_ file: String) throws {
+        if let known = Self.known.withLock({ $0[file] }) {
+            self = known
+            return
+        }
         let parts = file.split(separator: "/")
         let folder = ([Self.directory()] + parts.dropLast().map(String.init))
             .joined(separator: "/")
         let volume = try PosixVolume(path: folder, creatingDirectory: false)
         try self.init(volume.bytes(of: parts.last.map(String.init) ?? ""), file: file)
+        let read = self
+        Self.known.withLock { $0[file] = read }
     }
 
     /// Parses the text of a vector file.

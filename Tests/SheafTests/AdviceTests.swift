@@ -52,10 +52,14 @@ import Testing
             "SELECT * FROM cars WHERE color LIKE 'b%'", "cars_color ON cars (color)")
         try expect(
             "SELECT * FROM cars WHERE color = 'blue' ORDER BY _id", "cars_color ON cars (color)")
+        try expect(
+            "SELECT * FROM cars WHERE _id > 'c01' AND color = 'blue'", "cars_color ON cars (color)")
     }
 
     @Test func `no index is suggested where none would help`() throws {
         try expect("SELECT * FROM cars WHERE _id = 'c01' AND color = 'blue'")
+        try expect("SELECT * FROM cars WHERE _id > 'c01'")
+        try expect("SELECT * FROM cars WHERE color = 'blue' AND false")
         try expect("SELECT * FROM cars WHERE lower(color) = 'blue'")
         try expect("SELECT * FROM cars WHERE color != 'blue'")
         try expect("SELECT * FROM cars")

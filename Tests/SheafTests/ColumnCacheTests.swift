@@ -72,11 +72,24 @@ import Testing
         return outcome
     }
 
-    private func rows(_ text: String, in queries: QueryEngine) throws -> [String] {
+    private func unsortedRows(_ text: String, in queries: QueryEngine) throws -> [String] {
         let outcome = try execute(text, in: queries)
-        let rows = try outcome.items.map { Value.object(try $0.object(outcome.names)).json }
+        return try outcome.items.map { Value.object(try $0.object(outcome.names)).json }
+    }
+
+    private func rows(_ text: String, in queries: QueryEngine) throws -> [String] {
+        let rows = try unsortedRows(text, in: queries)
         // Without ORDER BY, the order of the rows is undefined.
         return text.contains("LIMIT") ? rows : rows.sorted()
+    }
+
+    /// Whether a statement has the same rows with and without columns.
+    private func hasSameRows(_ text: String) throws -> Bool {
+        let (left, right) = (
+            try unsortedRows(text, in: cached), try unsortedRows(text, in: plain)
+        )
+        // Most have the same order, too; sorting would take longer than the statement.
+        return left == right || !text.contains("LIMIT") && left.sorted() == right.sorted()
     }
 
     private func insert(_ changes: [DocumentChange]) throws {
@@ -130,7 +143,9 @@ import Testing
         try insert((0..<3_000).map { change($0, &random) })
         for step in 0..<12 {
             for text in Self.queries {
-                #expect(try rows(text, in: cached) == rows(text, in: plain), "\(text), \(step)")
+                let isSame = try hasSameRows(text)
+                #expect(isSame, "\(text), \(step)")
+                if !isSame { #expect(try rows(text, in: cached) == rows(text, in: plain)) }
             }
             for _ in 0..<random.below(40) {
                 let id = random.below(3_300)

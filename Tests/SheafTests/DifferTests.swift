@@ -1,4 +1,5 @@
 import Sheaf
+import SheafDocument
 import SheafStatements
 import Testing
 
@@ -56,5 +57,38 @@ struct DifferTests {
             #expect(diff.updates == (number == 0 ? [] : [0]))
             try await store.close()
         }
+    }
+
+    /// Values that a careless hash confuses: empty ones of each type, elements that move to the
+    /// next container, and texts that are equal with `==`.
+    private static let similarValues: [Value] = [
+        .null, .bool(false), .bool(true), .integer(0), .integer(1), .float(0), .float(1),
+        .string(""), .string("\0"), .string("\u{E9}"), .string("e\u{301}"),
+        .bytes([]), .bytes([0]), .bytes([0, 0]), .bytes([1, 1]),
+        .array([]), .array([.null]), .array([.null, .null]), .array([.null, true]),
+        .array([true, .null]), .array([513, true]), .array([true, 0x0102_0000_0000_0000]),
+        .array([[1], 2]), .array([[1, 2]]),
+        .array(["a\u{4}b", "c"]), .array(["a", "b\u{4}c"]),
+        .object([:]), .object(["a": 1]), .object(["b": 1]),
+        .object(["\u{E9}": 1]), .object(["e\u{301}": 1]),
+        .object(["a": ["b": 1], "c": 2]), .object(["a": ["b": 1, "c": 2]]),
+    ]
+
+    @Test func `a value that differs in its type or structure alone has changed`() async throws {
+        let store = try await Store.inMemory()
+        var results: [QueryResult] = []
+        for value in Self.similarValues {
+            let query: DQL = "SELECT 1 AS _id, :v AS v FROM system:dual"
+            results.append(try await store.execute(query, ["v": value]))
+        }
+        for (first, old) in results.enumerated() {
+            for (second, new) in results.enumerated() {
+                let differ = Differ()
+                #expect(differ.diff(old.items) == Diff(insertions: [0]))
+                let expected = first == second ? Diff() : Diff(updates: [0])
+                #expect(differ.diff(new.items) == expected, "values \(first) and \(second)")
+            }
+        }
+        try await store.close()
     }
 }

@@ -12,16 +12,30 @@ import Testing
 private struct LargeStore: Sendable {
     /// The number of documents: enough for several parts, of which the last one is not full.
     private static let count = 45_000
+    private let volume: SimulatedVolume
     let store: StoreEngine
     var queries: QueryEngine
     /// The values of field `n` by document id.
     private(set) var values: [Int64: Int64] = [:]
 
-    init() throws {
+    private static var options: LogStoreOptions {
         var options = LogStoreOptions()
         options.clock = FakeClock().clock
         options.segmentLength = 200_000
-        store = try StoreEngine(opening: SimulatedVolume(seed: 45), options: options)
+        return options
+    }
+
+    /// Opens a copy of the files of a store.
+    init(copying other: LargeStore) throws {
+        volume = other.volume.processDeath()
+        store = try StoreEngine(opening: volume, options: Self.options)
+        queries = QueryEngine(try DocumentEngine(store))
+        values = other.values
+    }
+
+    init() throws {
+        volume = SimulatedVolume(seed: 45)
+        store = try StoreEngine(opening: volume, options: Self.options)
         queries = QueryEngine(try DocumentEngine(store))
         var random = SeededRandom(seed: 45, "very large scans")
         var ids: Set<Int64> = []
@@ -50,6 +64,8 @@ private struct LargeStore: Sendable {
                     : "UPDATE many SET n = 2000 WHERE _id = \(id)")
             values[id] = isGone ? nil : 2_000
         }
+        // Copies are opened from the checkpoint.
+        try store.writeCheckpoint()
     }
 
     @discardableResult
@@ -96,6 +112,9 @@ private struct LargeStore: Sendable {
     /// The store of all tests that write nothing.
     private static let shared = Result { try LargeStore() }
 
+    /// Returns a copy of the shared store, for a test that changes it or its cached orders.
+    private func copy() throws -> LargeStore { try LargeStore(copying: Self.shared.get()) }
+
     /// Returns the shared store, with caches of its own.
     private func shared() throws -> LargeStore {
         var large = try Self.shared.get()
@@ -129,7 +148,7 @@ private struct LargeStore: Sendable {
     }
 
     @Test func `ranges with a common bound return the documents of each range`() throws {
-        let large = try LargeStore()
+        let large = try copy()
         let bounds: [(lower: Int64, upper: Int64)] = [
             (0, 400_000), (0, 700_000), (0, 400_000), (300_000, 1_000_000), (600_000, 1_000_000),
         ]
@@ -160,7 +179,7 @@ private struct LargeStore: Sendable {
     }
 
     @Test func `a scan sees the latest writes`() throws {
-        let large = try LargeStore()
+        let large = try copy()
         let id = try #require(large.values.keys.min())
         let before = try large.ids("SELECT * FROM many WHERE n = 2000").sorted()
         try large.execute("INSERT INTO many DOCUMENTS ({_id: -1, n: 2000})")
@@ -182,7 +201,7 @@ private struct LargeStore: Sendable {
     }
 
     @Test func `documents copied by compaction are found`() throws {
-        let large = try LargeStore()
+        let large = try copy()
         large.store.compactEverything()
         while try large.store.compactionStep() {}
         #expect(large.countWithDeltas > 0)
@@ -194,7 +213,7 @@ private struct LargeStore: Sendable {
     }
 
     @Test func `a damaged document in the last part is reported`() throws {
-        let large = try LargeStore()
+        let large = try copy()
         let number = try #require(
             large.queries.documents.snapshot().catalog.number(ofCollection: "many"))
         let id = try DocumentID.key(of: .integer(try #require(large.values.keys.max())))

@@ -77,6 +77,47 @@ import Testing
         }
     }
 
+    /// Returns the operators of a plan that read a source.
+    private func readers(in plan: Value?) -> [Object] {
+        guard case .object(let found)? = plan else { return [] }
+        guard case .array(let children)? = found["children"] else { return [found] }
+        return children.flatMap { readers(in: $0) }
+    }
+
+    @Test func `a source has its collection, and its alias if that is another name`() throws {
+        let store = try CarFixtureStore()
+        try store.fill(20)
+        try store.execute("CREATE INDEX by_color ON cars (color)")
+        try store.flush()
+        let join = "JOIN owners AS o ON o._id ="
+        let cases: [(text: String, collections: [Value?], aliases: [Value?])] = [
+            ("SELECT * FROM cars", ["cars"], [nil]),
+            ("SELECT * FROM cars AS cars", ["cars"], [nil]),
+            ("SELECT * FROM cars AS c", ["cars"], ["c"]),
+            ("SELECT * FROM cars AS c WHERE c._id IN ('c01', 'c02')", ["cars"], ["c"]),
+            ("SELECT * FROM cars AS c WHERE c.color = 'red'", ["cars"], ["c"]),
+            ("SELECT COUNT(*) FROM cars AS c", ["cars"], ["c"]),
+            ("SELECT * FROM absent AS m", ["absent"], ["m"]),
+            (
+                "SELECT c._id, o.name FROM cars AS c \(join) c.owner", ["cars", "owners"],
+                ["c", "o"]
+            ),
+            (
+                "SELECT cars._id, o.name FROM cars \(join) cars.owner", ["cars", "owners"],
+                [nil, "o"]
+            ),
+        ]
+        for (text, collections, aliases) in cases {
+            guard case .object(let row)? = try store.rows("EXPLAIN " + text).first else {
+                Issue.record("\(text) has no plan")
+                continue
+            }
+            let found = readers(in: row["plan"])
+            #expect(found.map { $0["collection"] } == collections, "\(text)")
+            #expect(found.map { $0["alias"] } == aliases, "\(text)")
+        }
+    }
+
     @Test func `the folder of plans has at least 30 files`() {
         #expect(PlanCase.names.count >= 30)
     }

@@ -281,6 +281,19 @@ import Testing
         #expect(failed.errors.contains("made.db, table a, rowid 1: there is a document with the"))
     }
 
+    @Test func `an import that stops or fails in its last table lists no further tables`() throws {
+        let path = try database()
+        let stopped = try ToolRun(["import", store, path, "--table=b", "--strict"])
+        #expect(stopped.status == 1)
+        #expect(stopped.errors.hasSuffix("because of 1 bad row; --resume continues\n"))
+        #expect(!stopped.errors.contains("note: "), "\(stopped.errors)")
+        #expect(try ToolRun(["import", store, path, "--table=a"]).status == 0)
+        let failed = try ToolRun(["import", store, path, "--table=a"])
+        #expect(failed.status == 1)
+        #expect(failed.errors.contains("made.db, table a, rowid 1: there is a document with the"))
+        #expect(!failed.errors.contains("note: "), "\(failed.errors)")
+    }
+
     @Test func `a database on standard input is refused, with what would be right`() throws {
         let path = try database()
         for (words, message) in [

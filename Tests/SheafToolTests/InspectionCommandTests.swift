@@ -74,6 +74,29 @@ import Testing
         #expect(payload.text == "+16")
     }
 
+    @Test func `an operation has the position of the previous one on its key, or null`() throws {
+        let directory = TemporaryDirectory()
+        let engine = try StoreEngine(
+            opening: try PosixVolume(path: directory.path("s"), creatingDirectory: true))
+        for keys in [["key4"], ["key4", "key6"]] {
+            var batch = WriteBatch()
+            for key in keys { try batch.put(Array(key.utf8), [1, 2, 3]) }
+            _ = try engine.append(batch)
+        }
+        try engine.close()
+        func objects(_ commit: String) throws -> [[String: Any]] {
+            try ToolRun(["show", directory.path("s"), commit, "--json"]).objects()
+        }
+        let (first, second) = (try objects("1"), try objects("2"))
+        try #require(first.count == 1 && second.count == 2)
+        #expect(first[0]["previous"] is NSNull && second[1]["previous"] is NSNull)
+        let position = try #require(first[0]["position"] as? String)
+        #expect(second[0]["previous"] as? String == position)
+        let lines = try ToolRun(["show", directory.path("s"), "2"]).lines
+        #expect(lines.count == 3 && lines[1].contains("key4  3 bytes, after \(position)  "))
+        #expect(lines.last?.contains("after") == false)
+    }
+
     @Test func `missing commits and keys are explained`() throws {
         let store = try StoreOnDisk()
         let cases: [(words: [String], status: Int32, complaint: String)] = [
@@ -126,6 +149,106 @@ import Testing
         #expect(object["tornTail"] is NSNull)
         #expect((object["checkpoints"] as? [String])?.count == 1)
         #expect(object["usedCheckpoint"] as? String == "00000000000000000012.checkpoint")
+    }
+
+    @Test func `the statistics as JSON have exactly the documented keys`() throws {
+        let store = try StoreOnDisk()
+        let object = try #require(
+            try ToolRun(["stats", store.path, "--json"]).objects().first)
+        let help = try ToolRun(["stats", "--help"]).text
+        let documented = [
+            "store", "segments", "segmentBytes", "bases", "baseBytes", "checkpoints",
+            "checkpointBytes", "usedCheckpoint", "unusableCheckpoints", "otherFiles", "otherBytes",
+            "keys", "removedKeys", "indexes", "indexEntries", "liveBytes", "liveShare",
+            "lastCommit", "lastCommitTime", "lastCommitTimeMilliseconds", "firstCompleteCommit",
+            "firstCompleteCommitTime", "firstCompleteCommitTimeMilliseconds", "compactedThrough",
+            "replayedBytes", "tornTail", "compactableFiles", "compactableBytes",
+            "compactableGarbage",
+        ]
+        #expect(object.keys.sorted() == documented.sorted())
+        for key in documented { #expect(help.contains(key), "\(key)") }
+    }
+
+    @Test func `the statistics as JSON agree with the files and each other`() throws {
+        let store = try StoreOnDisk()
+        let object = try #require(
+            try ToolRun(["stats", store.path, "--json"]).objects().first)
+        func number(_ key: String) -> Int { object[key] as? Int ?? -1 }
+        let files = try store.files()
+        let logBytes = number("segmentBytes") + number("baseBytes")
+        #expect(
+            logBytes + number("checkpointBytes") + number("otherBytes")
+                == files.values.reduce(0) { $0 + $1.count })
+        #expect(number("segments") == files.keys.count { $0.hasSuffix(".log") })
+        let checkpoints = files.filter { $0.key.hasSuffix(".checkpoint") }
+        #expect(number("checkpointBytes") == checkpoints.values.reduce(0) { $0 + $1.count })
+        #expect(number("indexEntries") == 0)
+        #expect(number("liveBytes") > 0 && number("liveBytes") < logBytes)
+        let share = try #require(object["liveShare"] as? Double)
+        #expect(abs(share - Double(number("liveBytes")) / Double(logBytes)) < 1e-9)
+        #expect(number("lastCommit") == Int(store.content.lastCommit))
+        // The store keeps six commits, and was compacted after the twelfth.
+        #expect(number("firstCompleteCommit") == 7 && number("compactedThrough") == 6)
+        for name in ["lastCommitTime", "firstCompleteCommitTime"] {
+            #expect(object[name] as? String == "2026-05-28T20:26:40.000Z")
+            #expect(number(name + "Milliseconds") == 1_780_000_000_000)
+        }
+        #expect(number("compactableGarbage") <= number("compactableBytes"))
+        #expect(number("compactableBytes") <= logBytes)
+    }
+
+    /// Returns the first and the last day of each month of these years, as days since 1970.
+    private func monthEnds(of years: Set<Int>) -> [(day: Int, text: String)] {
+        var found: [(day: Int, text: String)] = []
+        var day = 0
+        for year in 1970...2_400 {
+            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+            let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+            for (month, length) in lengths.enumerated() {
+                if years.contains(year) {
+                    let text = "\(year)-" + (month < 9 ? "0" : "") + "\(month + 1)-"
+                    found.append((day, text + "01"))
+                    found.append((day + length - 1, text + "\(length)"))
+                }
+                day += length
+            }
+        }
+        return found
+    }
+
+    @Test func `times have all digits of their date and time in UTC, up to the year 9999`() throws {
+        let times: [(milliseconds: Int, text: String)] = [
+            (0, "00:00:00.000"), (14_706_007, "04:05:06.007"), (86_399_999, "23:59:59.999"),
+            (35_999_099, "09:59:59.099"), (36_000_000, "10:00:00.000"), (599_010, "00:09:59.010"),
+        ]
+        let days = monthEnds(of: [1970, 1972, 1999, 2000, 2001, 2096, 2100, 2399, 2400])
+        var expected: [(milliseconds: Int, text: String)] = []
+        for (number, end) in days.enumerated() {
+            let time = times[number % times.count]
+            expected.append(
+                (end.day * 86_400_000 + time.milliseconds, "\(end.text)T\(time.text)Z"))
+        }
+        for milliseconds in [253_402_300_799_999, 253_402_300_800_000] {
+            expected.append((milliseconds, "9999-12-31T23:59:59.999Z"))
+        }
+        let directory = TemporaryDirectory()
+        let clock = FakeClock()
+        var options = LogStoreOptions()
+        options.clock = clock.clock
+        let engine = try StoreEngine(
+            opening: try PosixVolume(path: directory.path("s"), creatingDirectory: true),
+            options: options)
+        for (milliseconds, _) in expected {
+            clock.setWall(milliseconds: UInt64(milliseconds))
+            var batch = WriteBatch()
+            try batch.put(Array("key".utf8), Array("payload".utf8))
+            _ = try engine.append(batch)
+        }
+        try engine.close()
+        let objects = try ToolRun(["log", directory.path("s"), "--json"]).objects()
+        #expect(objects.map { $0["time"] as? String } == expected.map { $0.text })
+        #expect(
+            objects.map { $0["timeMilliseconds"] as? Int } == expected.map { $0.milliseconds })
     }
 
     @Test func `a torn tail is reported, and is not damage`() throws {

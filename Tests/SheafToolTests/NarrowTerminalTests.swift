@@ -1,5 +1,6 @@
 import Foundation
 import SheafDocument
+import SheafTestSupport
 import Testing
 
 /// Boxes on terminals that are narrower than their columns, and results that are longer.
@@ -73,6 +74,46 @@ import Testing
                 environment: ["SHEAF_PAGER": "sed -u -e '1s/^/<pager>/'"])
             #expect(try run.finish() == 0)
             #expect(run.output.hasPrefix(isPaged ? "<pager>┌─" : "┌─"), "\(run.output)")
+        }
+    }
+
+    /// The line of a field begins with its name in bold, `ESC[1m` and `ESC[0m`.
+    @Test(
+        arguments: [
+            // A line of 207 cells has six rows, and the id and the summary have three.
+            (["text"], 200, 7, true), (["text"], 200, 12, false),
+            // Six lines of 38 cells have one row each, although they have more than 40 bytes.
+            (["a", "b", "c", "d", "e", "f"], 34, 12, false),
+        ] as [([String], Int, Int, Bool)])
+    func `colors take no room when rows are counted for the pager`(
+        _ names: [String], _ length: Int, _ rows: Int, _ isPaged: Bool
+    ) throws {
+        let text = Value.string(String(repeating: "x", count: length))
+        let path = try store([(1, Object(names.map { ($0, text) }))])
+        let run = try TerminalRun(
+            ["query", path, "SELECT * FROM t", "--mode", "line"], columns: 40, rows: rows,
+            environment: ["SHEAF_PAGER": "sed -u -e '1s/^/<pager>/'"])
+        #expect(try run.finish() == 0)
+        #expect(run.output.contains("\u{1B}[1m\(names[0])\u{1B}[0m = xxx"), "\(run.output)")
+        #expect(run.output.hasPrefix("<pager>") == isPaged, "\(run.output)")
+    }
+
+    @Test func `after .output, a long result goes to the pager again, unless an option forbids it`()
+        throws
+    {
+        let directory = TemporaryDirectory()
+        let select = "SELECT make FROM cars"
+        for (options, isPaged) in [([], true), (["--no-pager"], false)] as [([String], Bool)] {
+            let file = directory.path("results-\(isPaged)")
+            let run = try TerminalRun(
+                ["-c", ".output '\(file)'", "-c", select, "-c", ".output", "-c", select]
+                    + ["--no-color"] + options,
+                rows: 10, environment: ["SHEAF_PAGER": "sed -u -e '1s/^/<pager>/'"])
+            #expect(try run.finish() == 0)
+            #expect(run.output.hasPrefix(isPaged ? "<pager>┌─" : "┌─"), "\(run.output)")
+            #expect(lines(run.output).count { $0.hasPrefix("│") } == 25, "\(run.output)")
+            // A file needs no pager.
+            #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("┌─"))
         }
     }
 

@@ -12,6 +12,40 @@ import Testing
         #expect(run.text.hasPrefix("ok: \(store.content.payloads.count) keys, last commit 18, "))
     }
 
+    @Test func `the summary as JSON has the documented keys, and agrees with other commands`()
+        throws
+    {
+        let store = try StoreOnDisk()
+        let objects = try ToolRun(["verify", store.path, "--json"]).objects()
+        let object = try #require(objects.first)
+        let documented = [
+            "type", "damaged", "findings", "store", "segments", "bases", "checkpoints",
+            "usableCheckpoints", "bytes", "records", "commits", "operations", "lastCommit", "keys",
+            "documents", "tombstones", "attachments",
+        ]
+        #expect(objects.count == 1 && object.keys.sorted() == documented.sorted())
+        let help = try ToolRun(["verify", "--help"]).text
+        for key in documented { #expect(help.contains(key), "\(key)") }
+        func number(_ key: String) -> Int { object[key] as? Int ?? -1 }
+        let names = try store.files().keys
+        #expect(number("segments") == names.count { $0.hasSuffix(".log") })
+        #expect(number("bases") == names.count { $0.hasSuffix(".base") })
+        #expect(number("checkpoints") == names.count { $0.hasSuffix(".checkpoint") })
+        #expect(number("usableCheckpoints") == number("checkpoints"))
+        #expect(number("keys") == store.content.payloads.count)
+        #expect(number("lastCommit") == Int(store.content.lastCommit))
+        #expect(number("findings") == 0 && number("attachments") == 0)
+        #expect(object["type"] as? String == "summary" && object["damaged"] as? Bool == false)
+        let statistics = try #require(
+            try ToolRun(["stats", store.path, "--json"]).objects().first)
+        #expect(object["store"] as? String == statistics["store"] as? String)
+        #expect(object["store"] is String)
+        #expect(number("commits") > 0 && number("operations") > 0)
+        #expect(number("records") >= number("commits"))
+        let length = try store.files().values.reduce(0) { $0 + $1.count }
+        #expect(number("bytes") > 0 && number("bytes") <= length)
+    }
+
     @Test func `damage is reported with file and offset, and exit code 3`() throws {
         let store = try StoreOnDisk { $0["0000000004.log"]?[300] ^= 4 }
         let run = try ToolRun(["verify", store.path])

@@ -161,6 +161,22 @@ final class TerminalRun {
         return tcgetattr(terminal, &settings) == 0 && settings.c_lflag & wanted == wanted
     }
 
+    /// Makes the terminal echo what is typed and read it by lines, as another program may do.
+    func cook() {
+        var settings = termios()
+        guard tcgetattr(terminal, &settings) == 0 else { return }
+        settings.c_lflag |= tcflag_t(ECHO | ICANON | ISIG)
+        _ = tcsetattr(terminal, TCSANOW, &settings)
+    }
+
+    /// Whether the main thread of the program waits instead of using a processor.
+    var isWaiting: Bool {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        // The program name, in parentheses, can contain spaces.
+        let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+        return fields.first == "S"
+    }
+
     private var position: String.Index {
         get { String.Index(utf16Offset: offset, in: output) }
         set { offset = newValue.utf16Offset(in: output) }

@@ -256,6 +256,14 @@ import Testing
         #expect(read(1, from: all).first?.hasPrefix(#"{"commit":1,"time":"#) == true)
         try await store.execute("UPDATE cars SET n = 5 WHERE _id = 'a'")
         #expect(read(1, from: all).first?.hasPrefix(#"{"commit":2,"#) == true)
+        #if os(Linux)
+            // The system wakes the command when a commit is durable.
+            let open = "/proc/\(all.identifier)/fd"
+            let files = try FileManager.default.contentsOfDirectory(atPath: open).compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(open)/\($0)")
+            }
+            #expect(files.contains { $0.hasSuffix("inotify") }, "\(files)")
+        #endif
         let lines = try follow("--since=1", "--limit=2")
         #expect(read(1, from: lines).first?.contains("cars") == true)
         // The names of collections that the command did not know at its start.

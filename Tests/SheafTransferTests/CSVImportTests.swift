@@ -94,6 +94,26 @@ import Testing
         #expect(ImportReport.maximumListed == 20)
     }
 
+    /// A record is measured while its end is not in memory, as in an input whose end is unknown.
+    @Test(arguments: [
+        ("", false), ("\"", true), ("\"\"\"", true), ("\"b\"\"c\",", false),
+        ("\"b\",\"c", true),
+    ])
+    func `a record that is too long is a bad row, which names a quote that may be open`(
+        start: String, isQuoted: Bool
+    ) throws {
+        var options = CSVOptions()
+        options.maximumRecordLength = 1_000
+        let fixture = try ImportFixture()
+        let record = start + String(repeating: "x", count: 6_000)
+        let report = try fixture.run(text: "_id,a\n1,z\n\n\(record)", .csv, options)
+        let reason = "the record has more than 1000 bytes"
+        let expected = isQuoted ? reason + "; a quote may not be closed" : reason
+        #expect(report.badRows == [BadRow(row: 4, reason: expected)])
+        let imported = try fixture.documents().map { Value.object($0).json }
+        #expect(imported == [#"{"_id":1,"a":"z"}"#])
+    }
+
     @Test(arguments: [19, 20, 21])
     func `a report lists the first 20 bad rows, and counts all`(count: Int) throws {
         var options = CSVOptions()

@@ -33,14 +33,18 @@ import Testing
                     try fixture.run(path, format, CSVOptions(), options)
                 }
             }
-            #expect(try fixture.documents().count == good, "seed \(seed)")
+            #expect(try fixture.documentCount() == good, "seed \(seed)")
         }
         let report = try fixture.run(fixture.file("rows", bytes), format, CSVOptions(), options)
         #expect(report.importedCount == UInt64(count - next), "seed \(seed)")
         #expect(report.earlierBadRowCount == bad.count && !report.isStopped, "seed \(seed)")
-        let found = try fixture.documents().compactMap { $0["row"] }
-        let all = (0..<count).filter { !bad.contains($0) }.map { Value.integer(Int64($0)) }
-        #expect(Set(found) == Set(all) && found.count == all.count, "seed \(seed)")
+        var found: [Int64] = []
+        for document in try fixture.documents() {
+            guard case .integer(let row)? = document["row"] else { continue }
+            found.append(row)
+        }
+        let all = (0..<count).filter { !bad.contains($0) }.map { Int64($0) }
+        #expect(found.sorted() == all, "seed \(seed)")
     }
 
     private static func bytes(_ count: Int, bad: Set<Int>, _ format: ImportFormat) -> [UInt8] {

@@ -80,15 +80,18 @@ struct ExportFixture {
 
     /// Imports a complete export.
     @discardableResult
-    func importFull(_ bytes: [UInt8]) throws -> FullImport.Report {
+    func importFull(
+        _ bytes: [UInt8], batchCount: Int = FullImport.maximumBatchCount,
+        onProgress: (FullImport.Report) -> Void = { _ in }
+    ) throws -> FullImport.Report {
         let file = directory.path("full.jsonl")
         try writeFile(file, bytes)
         let log = try LogStore.open(at: path)
         do {
             let queries = try QueryEngine(opening: log.engine)
             let report = try FullImport(
-                from: try InputBuffer(path: file), into: log, queries
-            ).run()
+                from: try InputBuffer(path: file), into: log, queries, batchCount: batchCount
+            ).run(onProgress)
             try log.close()
             return report
         } catch {

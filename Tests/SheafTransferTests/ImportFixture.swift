@@ -66,6 +66,13 @@ final class ImportFixture {
         try run(file("text", Array(text.utf8)), format, csv, options)
     }
 
+    /// Number of documents of the collection `t`, of which none was deleted.
+    func documentCount() throws -> Int {
+        let snapshot = queries.snapshot()
+        guard let number = snapshot.catalog.number(ofCollection: "t") else { return 0 }
+        return snapshot.count(in: StoreKey.documents(of: number))
+    }
+
     /// The documents of the collection `t`, in order of their ids.
     func documents() throws -> [Object] {
         let snapshot = queries.snapshot()

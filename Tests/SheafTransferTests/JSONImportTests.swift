@@ -52,11 +52,10 @@ import Testing
             #expect(report.importedCount == UInt64(objects.count), "seed \(seed), \(name)")
             let found = Dictionary(
                 uniqueKeysWithValues: try fixture.documents().map { ($0["_id"]?.json ?? "", $0) })
-            for object in objects {
+            for (object, text) in zip(objects, texts) {
                 let stored = found[object["_id"]?.json ?? ""]
                 #expect(
-                    stored.map { Value.object($0).json } == Value.object(object).json,
-                    "seed \(seed), \(name)")
+                    stored.map { Value.object($0).json } == text, "seed \(seed), \(name)")
             }
         }
     }
@@ -288,16 +287,16 @@ import Testing
 
     @Test func `batches encoded by several threads keep the order of the rows`() throws {
         let fixture = try ImportFixture()
-        let count = 60_000
+        let count = 36_000
         // Batches without names in common with others take different times.
         let rows = (0..<count).map { row in
-            let bad = row % 20_000 == 7 ? "x" : ""
+            let bad = row % 12_000 == 7 ? "x" : ""
             return "{\"n\":\(row),\"f\(row / 5_000)\":[\(row),[\(row % 7)]]\(bad)}"
         }
         let report = try fixture.run(text: rows.joined(separator: "\n"), .jsonl)
-        let good = (0..<count).filter { $0 % 20_000 != 7 }
+        let good = (0..<count).filter { $0 % 12_000 != 7 }
         #expect(report.importedCount == UInt64(good.count))
-        #expect(report.badRows.map(\.row) == [8, 20_008, 40_008])
+        #expect(report.badRows.map(\.row) == [8, 12_008, 24_008])
         let found = try fixture.documents().compactMap { $0["n"] }
         #expect(found == good.map { .integer(Int64($0)) })
     }

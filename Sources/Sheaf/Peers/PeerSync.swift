@@ -11,6 +11,8 @@ import Synchronization
 public final class PeerSync: Sendable {
     private struct State: Sendable {
         var subscriptions: [SyncSubscription] = []
+        /// The queries of the subscriptions, in the same order.
+        var queries: [SubscriptionQuery] = []
         var tally = SubscriptionTally()
         var isActive = false
         var isShutDown = false
@@ -144,7 +146,8 @@ public final class PeerSync: Sendable {
             state.count += 1
             let subscription = SyncSubscription(checked, number: state.count, sync: self)
             state.subscriptions.append(subscription)
-            postSubscriptions(state)
+            state.queries.append(checked)
+            post(state.queries)
             return subscription
         }
         guard let subscription else { throw StoreError.closed }
@@ -160,15 +163,16 @@ public final class PeerSync: Sendable {
                 return false
             }
             state.subscriptions.remove(at: index)
+            state.queries.remove(at: index)
             state.tally.remove(subscription.checked)
-            postSubscriptions(state)
+            post(state.queries)
             return true
         }
     }
 
     /// Posts the subscriptions to the replication thread, under the lock to keep their order.
-    private func postSubscriptions(_ state: borrowing State) {
-        loop.post(.subscribed(state.subscriptions.map(\.checked)))
+    private func post(_ queries: [SubscriptionQuery]) {
+        loop.post(.subscribed(queries))
     }
 
     /// Returns a checksum of the local documents that match a query, to compare with other peers.

@@ -76,7 +76,7 @@ package struct EncodedEntry {
 
     /// Returns the payload as an array; the tag is not checked.
     func array() throws(Malformed) -> EncodedArray {
-        try EncodedArray(base, try payload())
+        try EncodedArray(base, try payload(), referenceWidth: referenceWidth)
     }
 
     /// Returns the entry nested in a token, restart or sum, after `skipped` bytes.
@@ -136,8 +136,9 @@ package struct EncodedArray {
     let endsAt: Int
     package let count: Int
     let flags: UInt8
+    private let referenceWidth: Int
 
-    init(_ base: UnsafeRawPointer, _ range: Range<Int>) throws(Malformed) {
+    init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) throws(Malformed) {
         let end = range.upperBound
         guard range.count >= 2 else { throw .truncated(at: end) }
         flags = base.load(fromByteOffset: end - 1, as: UInt8.self)
@@ -156,6 +157,7 @@ package struct EncodedArray {
         self.base = base
         start = range.lowerBound
         self.endsAt = endsAt
+        self.referenceWidth = referenceWidth
     }
 
     /// Returns the element at `index`, which must be less than `count`.
@@ -163,7 +165,7 @@ package struct EncodedArray {
         let lower = index == 0 ? start : start + end(index - 1)
         let upper = start + end(index)
         guard lower < upper, upper <= endsAt else { throw .truncated(at: lower) }
-        return EncodedEntry(base, lower..<upper, referenceWidth: 1)
+        return EncodedEntry(base, lower..<upper, referenceWidth: referenceWidth)
     }
 
     private func end(_ index: Int) -> Int {

@@ -168,31 +168,23 @@ extension FieldFilter {
 
     /// Returns the conjunction of filters.
     package static func all(_ filters: [FieldFilter]) -> FieldFilter {
-        let prefilters = filters.flatMap(\.prefilters)
-        let condition = elementConditions(filters).map { ElementCondition.all($0) }
-        if filters.count == 2 {
-            let (first, second) = (filters[0].evaluate, filters[1].evaluate)
-            let both: Evaluation = { (fields) throws(Malformed) in
-                let answer = try first(fields)
-                if answer == .no { return .no }
-                let other = try second(fields)
-                return other == .yes ? answer : other == .no ? .no : .unknown
-            }
-            return FieldFilter(both, prefilters).decided(by: condition)
+        FieldFilter(conjunction(filters[...]), filters.flatMap(\.prefilters))
+            .decided(by: elementConditions(filters).map { .all($0) })
+    }
+
+    /// Returns the conjunction of two halves of the filters, so that a pair needs no loop.
+    private static func conjunction(_ filters: ArraySlice<FieldFilter>) -> Evaluation {
+        guard let last = filters.last else { return { _ in .yes } }
+        guard filters.count > 1 else { return last.evaluate }
+        let middle = filters.startIndex + filters.count / 2
+        let first = conjunction(filters[..<middle])
+        let second = conjunction(filters[middle...])
+        return { (fields) throws(Malformed) in
+            let answer = try first(fields)
+            if answer == .no { return .no }
+            let other = try second(fields)
+            return other == .yes ? answer : other
         }
-        let evaluations = filters.map(\.evaluate)
-        let all: Evaluation = { (fields) throws(Malformed) in
-            var answer = Answer.yes
-            for evaluate in evaluations {
-                switch try evaluate(fields) {
-                case .no: return .no
-                case .unknown: answer = .unknown
-                case .yes: break
-                }
-            }
-            return answer
-        }
-        return FieldFilter(all, prefilters).decided(by: condition)
     }
 
     /// Returns the disjunction of filters.

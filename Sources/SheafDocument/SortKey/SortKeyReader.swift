@@ -157,8 +157,9 @@ package struct SortKeyReader {
         }
         switch hasTrailer ? try readForm() : isComplete(number) ? .integer : .float {
         case .integer where isComplete(number):
-            let (integer, hasOverflown) = Int64(number).addingReportingOverflow(Int64(remainder))
-            guard !hasOverflown, SortKey.split(integer) == (number, remainder) else {
+            // A sum that wraps around is negative, so it is not split into the same parts.
+            let integer = Int64(number) &+ Int64(remainder)
+            guard SortKey.split(integer) == (number, remainder) else {
                 throw .unexpected(bytes[start], at: start)
             }
             return .integer(integer)

@@ -45,11 +45,12 @@ package struct UnprovenTokens: Sendable {
         }
     }
 
-    /// Returns the payload of an entry as the transaction leaves it; nil if there is none.
+    /// Returns the payload of an entry before the transaction; nil if there is none.
+    ///
+    /// A transaction writes an entry at most once, after it has removed others.
     package func payload(
         of key: [UInt8], in snapshot: LogSnapshot
     ) throws(EngineError) -> [UInt8]? {
-        if let change = changes[key] { return change }
         if let entry = pending[key] { return entry.payload }
         return try onStorage { () throws(StorageError) in
             try key.span.withUnsafeBytes { key throws(StorageError) in
@@ -114,7 +115,7 @@ extension DocumentTransaction {
     mutating func recordLocalTokens(_ bytes: [UInt8], at position: Int) throws(EngineError) {
         let count = tokens.count
         bytes.span.withUnsafeBytes { recordAttachmentIDs($0) }
-        guard tokens.count > count, unproven.mayHaveEntries else { return }
+        guard tokens.count > count else { return }
         let named = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).attachments(catalog.names)

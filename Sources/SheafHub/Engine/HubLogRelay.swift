@@ -1,7 +1,7 @@
 package import SheafHubLog
 import SheafReplication
 import SheafSync
-import SheafSystem
+package import SheafSystem
 import Synchronization
 
 /// The hub log as the peer of a hub uses it.
@@ -23,7 +23,8 @@ package final class HubLogRelay: HubLog, HubLogHost {
     private let key: [UInt8]
     private let state = Mutex(State())
 
-    init(_ engine: any HubLog, key: [UInt8], _ clock: Clock) {
+    /// Creates a relay to an engine that is not connected.
+    package init(_ engine: any HubLog, key: [UInt8], _ clock: Clock) {
         self.engine = engine
         self.key = key
         self.clock = clock
@@ -50,7 +51,7 @@ package final class HubLogRelay: HubLog, HubLogHost {
     }
 
     /// The messages of this hub, and the answers of the engine.
-    var traffic: EngineTraffic { state.withLock { $0.traffic } }
+    package var traffic: EngineTraffic { state.withLock { $0.traffic } }
     /// The other hubs, as their last beats show them.
     var hubs: OtherHubs { state.withLock { $0.hubs } }
 

@@ -4,10 +4,10 @@ import SheafReplication
 /// The messages of a hub, and the answers of the engine.
 package struct EngineTraffic: Sendable {
     /// Messages, and bytes, that were appended, entries that were read, and failures.
-    private(set) var appendedCount: UInt64 = 0
-    private(set) var appendedLength: UInt64 = 0
-    private(set) var readCount: UInt64 = 0
-    private(set) var readLength: UInt64 = 0
+    package private(set) var appendedCount: UInt64 = 0
+    package private(set) var appendedLength: UInt64 = 0
+    package private(set) var readCount: UInt64 = 0
+    package private(set) var readLength: UInt64 = 0
     private(set) var failedCount: UInt64 = 0
     private(set) var lastFailure: HubLogError?
     /// When a beat of this hub last returned from the engine.

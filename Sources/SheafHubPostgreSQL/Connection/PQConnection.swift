@@ -1,7 +1,6 @@
 #if PostgreSQL
     import CPQ
     import SheafSystem
-    import Synchronization
 
     #if canImport(Glibc)
         import Glibc
@@ -20,10 +19,10 @@
         nonisolated(unsafe) let pointer: OpaquePointer
         /// The state of the server when the connection was opened.
         let server: PostgreSQLServer
-        private let warnings: PQWarnings
+        private let warnings: ServerWarnings
 
         private init(
-            _ pointer: OpaquePointer, _ server: PostgreSQLServer, _ warnings: PQWarnings
+            _ pointer: OpaquePointer, _ server: PostgreSQLServer, _ warnings: ServerWarnings
         ) {
             self.pointer = pointer
             self.server = server
@@ -42,10 +41,10 @@
         ) throws(PQFailure) -> PQConnection {
             if let failure = signal.failure { throw failure }
             try check(configuration.connection)
-            let warnings = PQWarnings()
+            let warnings = ServerWarnings()
             let pointer = try connect(configuration.connection)
             PQsetNoticeReceiver(
-                pointer, { PQWarnings.receive($0, $1) },
+                pointer, { ServerWarnings.receive($0, $1) },
                 Unmanaged.passUnretained(warnings).toOpaque())
             var isOpen = false
             // The receiver is called until the connection is closed.
@@ -120,18 +119,15 @@
         func takeWarning() -> Bool { warnings.take() }
     }
 
-    /// The warnings of a server, instead of lines on standard error.
-    private final class PQWarnings: Sendable {
-        private let hasWarned = Atomic(false)
-
-        static func receive(_ owner: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {
-            guard let owner, let severity = PQresultErrorField(result, sheaf_pq_severity),
-                String(cString: severity) == "WARNING"
+    extension ServerWarnings {
+        /// Receives a notice of a connection, whose warnings are `owner`.
+        fileprivate static func receive(
+            _ owner: UnsafeMutableRawPointer?, _ result: OpaquePointer?
+        ) {
+            guard let owner, let severity = PQresultErrorField(result, sheaf_pq_severity)
             else { return }
-            Unmanaged<PQWarnings>.fromOpaque(owner).takeUnretainedValue()
-                .hasWarned.store(true, ordering: .relaxed)
+            Unmanaged<ServerWarnings>.fromOpaque(owner).takeUnretainedValue()
+                .record(severity: String(cString: severity))
         }
-
-        func take() -> Bool { hasWarned.exchange(false, ordering: .relaxed) }
     }
 #endif

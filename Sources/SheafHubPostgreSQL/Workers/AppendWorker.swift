@@ -29,8 +29,6 @@
 
         /// Appends messages until the log is stopped; the body of a thread.
         func run() {
-            guard core.enter() else { return }
-            defer { core.leave() }
             while let connection = core.connect(signal) {
                 var pipeline = AppendPipeline(connection, signal)
                 do throws(PQFailure) {

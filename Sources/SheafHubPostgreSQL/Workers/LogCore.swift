@@ -94,7 +94,8 @@
 
         /// Opens a connection, and tries again until that succeeds; nil after `stop`.
         ///
-        /// The thread is not active meanwhile: `stop` does not wait for the timeouts of libpq.
+        /// The thread is active once it has a connection, and not before: `stop` does not wait for
+        /// the timeouts of libpq.
         func connect(_ signal: WorkerSignal) -> PQConnection? {
             var pauses = ConnectionPauses()
             while true {

@@ -40,8 +40,6 @@
 
         /// Works until the log is stopped; the body of a thread.
         func run() {
-            guard core.enter() else { return }
-            defer { core.leave() }
             while let connection = core.connect(signal) {
                 do throws(PQFailure) {
                     let statements = connection.statements(signal)

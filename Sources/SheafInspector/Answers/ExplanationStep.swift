@@ -36,12 +36,11 @@ struct ExplanationStep {
         }
         let (commit, acknowledged) = (found.commit ?? 0, found.acknowledgedUpTo ?? 0)
         guard found.presence == .deleted || !found.matching.isEmpty else {
-            let queries = count == 1 ? "the subscription" : "none of the \(count) subscriptions"
-            return (
-                .noSubscription,
-                queries + " of the peer " + (count == 1 ? "does not select" : "selects")
-                    + " the document"
-            )
+            let finding =
+                count == 1
+                ? "the subscription of the peer does not select"
+                : "none of the \(count) subscriptions of the peer selects"
+            return (.noSubscription, finding + " the document")
         }
         guard acknowledged >= commit, found.clock.quarantinedRemotely == nil else {
             let progress =

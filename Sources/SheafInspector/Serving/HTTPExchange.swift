@@ -68,11 +68,13 @@
         ) -> MHD_Result {
             context.deadlines.end(sheaf_http_socket(connection))
             nonisolated(unsafe) let connection = connection
-            let isRunning = context.begin(suspend: { MHD_suspend_connection(connection) }) {
-                [self, context] number in
+            // The task retains this exchange until it has called `ended`.
+            let isRunning = context.begin(
+                ObjectIdentifier(self), suspend: { MHD_suspend_connection(connection) }
+            ) { [self, context] in
                 answer(await context.handler.answer(request))
                 MHD_resume_connection(connection)
-                context.ended(number)
+                context.ended(ObjectIdentifier(self))
             }
             return isRunning ? sheaf_http_yes : sheaf_http_no
         }
@@ -132,26 +134,23 @@
         private let stream: StreamBody
         private nonisolated(unsafe) let connection: OpaquePointer
         private let context: ServerContext
-        private let number: UInt64
 
         private init(
-            _ stream: StreamBody, _ connection: OpaquePointer, _ context: ServerContext,
-            _ number: UInt64
+            _ stream: StreamBody, _ connection: OpaquePointer, _ context: ServerContext
         ) {
             self.stream = stream
             self.connection = connection
             self.context = context
-            self.number = number
         }
 
         static func response(
             _ stream: StreamBody, on connection: OpaquePointer, _ context: ServerContext
         ) -> OpaquePointer? {
-            guard let number = context.add(stream) else {
+            guard context.add(stream) else {
                 stream.close()
                 return nil
             }
-            let sender = StreamSender(stream, connection, context, number)
+            let sender = StreamSender(stream, connection, context)
             let retained = Unmanaged.passRetained(sender)
             let response = MHD_create_response_from_callback(
                 sheaf_http_unknown_size, 16 << 10,
@@ -182,7 +181,7 @@
         }
 
         private func close() {
-            context.removeStream(number)
+            context.remove(stream)
             stream.close()
         }
     }

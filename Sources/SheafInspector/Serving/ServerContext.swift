@@ -4,13 +4,12 @@
     /// The state that the callbacks of a server share.
     final class ServerContext: Sendable {
         private struct State: Sendable {
-            /// The running requests, by their number.
-            var tasks: [UInt64: Task<Void, Never>] = [:]
+            /// The running requests.
+            var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
             /// The requests whose connection is suspended until they are answered.
-            var suspended: Set<UInt64> = []
+            var suspended: Set<ObjectIdentifier> = []
             /// The bodies that are being sent.
-            var streams: [UInt64: StreamBody] = [:]
-            var next: UInt64 = 0
+            var streams: [ObjectIdentifier: StreamBody] = [:]
             var isStopping = false
         }
 
@@ -36,19 +35,19 @@
         ///
         /// Returns false if the server is stopping.
         func begin(
-            suspend: () -> Void, _ body: @escaping @Sendable (_ number: UInt64) async -> Void
+            _ request: ObjectIdentifier, suspend: () -> Void,
+            _ body: @escaping @Sendable () async -> Void
         ) -> Bool {
-            let number = state.withLock { state -> UInt64? in
-                guard !state.isStopping else { return nil }
-                state.next += 1
-                state.suspended.insert(state.next)
-                return state.next
+            let begins = state.withLock { state -> Bool in
+                guard !state.isStopping else { return false }
+                state.suspended.insert(request)
+                return true
             }
-            guard let number else { return false }
+            guard begins else { return false }
             suspend()
-            let task = Task(executorPreference: workers) { await body(number) }
+            let task = Task(executorPreference: workers) { await body() }
             let isStopping = state.withLock { state in
-                if state.suspended.contains(number) { state.tasks[number] = task }
+                if state.suspended.contains(request) { state.tasks[request] = task }
                 return state.isStopping
             }
             if isStopping { task.cancel() }
@@ -56,27 +55,26 @@
         }
 
         /// Ends a request whose connection has been resumed.
-        func ended(_ number: UInt64) {
+        func ended(_ request: ObjectIdentifier) {
             state.withLock { state in
-                state.tasks[number] = nil
-                state.suspended.remove(number)
+                state.tasks[request] = nil
+                state.suspended.remove(request)
             }
             state.broadcast()
         }
 
-        /// Adds a body that must end when the server stops; nil if it is stopping.
-        func add(_ stream: StreamBody) -> UInt64? {
-            state.withLock { state in
-                guard !state.isStopping else { return nil }
-                state.next += 1
-                state.streams[state.next] = stream
-                return state.next
+        /// Adds a body that must end when the server stops; returns false if it is stopping.
+        func add(_ stream: StreamBody) -> Bool {
+            state.withLock { state -> Bool in
+                guard !state.isStopping else { return false }
+                state.streams[ObjectIdentifier(stream)] = stream
+                return true
             }
         }
 
         /// Removes a body that has been sent, or whose connection has ended.
-        func removeStream(_ number: UInt64) {
-            state.withLock { $0.streams[number] = nil }
+        func remove(_ stream: StreamBody) {
+            state.withLock { $0.streams[ObjectIdentifier(stream)] = nil }
         }
 
         /// Cancels all requests, ends all bodies, and waits until no connection is suspended.

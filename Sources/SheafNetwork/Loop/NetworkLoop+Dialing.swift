@@ -17,7 +17,6 @@ extension NetworkLoop {
         dialers[identifier] = Dialer(
             identifier: identifier, target: target, phase: .waiting(untilNanoseconds: time),
             backoff: Backoff(limits))
-        areStatesOutdated = true
     }
 
     private func dialer(to address: NetworkAddress) -> Dialer? {
@@ -31,7 +30,6 @@ extension NetworkLoop {
         guard let dialer = dialer(to: address) else { return }
         dialers[dialer.identifier] = nil
         reportSuccess(dialer)
-        areStatesOutdated = true
         for channel in Array(channels.values) where channel.dialer == dialer.identifier {
             guard channel.talkingKey != nil else {
                 end(channel, .closedByOwnPeer)
@@ -45,7 +43,6 @@ extension NetworkLoop {
     /// Resolves the address of a dialer and connects.
     func dial(_ identifier: UInt64) {
         guard var dialer = dialers[identifier] else { return }
-        areStatesOutdated = true
         switch dialer.target {
         case .discovered(let peer): dialer.knownKey = connectedKey(of: peer)
         case .learned(let key, _):
@@ -187,7 +184,6 @@ extension NetworkLoop {
 
     private func failed(_ identifier: UInt64, _ error: NetworkError) {
         guard var dialer = dialers[identifier] else { return }
-        areStatesOutdated = true
         dialer.lastFailure = error.description
         dialer.failures += 1
         if let key = dialer.knownKey, connected[key] != nil {
@@ -227,7 +223,6 @@ extension NetworkLoop {
         let wait = dialer.backoff.milliseconds(drawing: setup.random())
         dialer.phase = .waiting(untilNanoseconds: now + UInt64(wait) * 1_000_000)
         dialers[identifier] = dialer
-        areStatesOutdated = true
         return wait
     }
 }

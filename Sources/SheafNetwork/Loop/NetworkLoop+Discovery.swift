@@ -82,7 +82,6 @@ extension NetworkLoop {
         }
         dialer.target = target
         dialers[dialer.identifier] = dialer
-        areStatesOutdated = true
     }
 
     private func lost(_ name: AnnouncedName) {
@@ -93,7 +92,6 @@ extension NetworkLoop {
     /// Ends the attempts to reach a found peer; an open connection stays.
     func forget(_ dialer: Dialer) {
         dialers[dialer.identifier] = nil
-        areStatesOutdated = true
         nextLearning = now
         reportSuccess(dialer)
         for channel in Array(channels.values)

@@ -75,7 +75,7 @@ package final class NetworkLoop {
     var grantEnds = TimeQueue()
     /// The channel of each connected peer, by its key.
     var connected: [PeerKey: UInt64] = [:]
-    var dialers: [UInt64: Dialer] = [:]
+    var dialers: [UInt64: Dialer] = [:] { didSet { areStatesOutdated = true } }
     /// Nil while no peers are looked for on the local network.
     var discovery: LocalDiscovery?
     var discoveredPeers = DiscoveredPeers()

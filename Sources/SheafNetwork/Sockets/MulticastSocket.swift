@@ -9,12 +9,12 @@
 /// A socket that exchanges packets with all hosts on the network of one interface.
 ///
 /// Its port is shared with other programs of this host.
-final class MulticastSocket: Sendable {
+package final class MulticastSocket: Sendable {
     let number: Int32
     private let group: SocketAddress
 
     /// Joins a group on an interface.
-    init(
+    package init(
         _ group: IPAddress, port: UInt16, interface: UInt32
     ) throws(NetworkError) {
         self.group = SocketAddress(group, port: port, interface: interface)

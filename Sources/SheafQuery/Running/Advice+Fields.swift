@@ -59,7 +59,7 @@ extension AdvisedFields {
     /// Creates the fields for a conjunction; nil if it is a lookup by ids.
     init?(_ fields: FieldSets, _ candidates: IndexCandidates) {
         if let ids = fields.set(of: [Row.idName]), ids.isPoints { return nil }
-        let useful = fields.sets.filter { $0.path != [Row.idName] && !$0.path.isEmpty }
+        let useful = fields.sets.filter { $0.path != [Row.idName] }
         let equal = useful.filter { $0.set.isPoints && $0.set.ranges.count == 1 }.map(\.path)
         let lists = useful.filter { $0.set.isPoints && $0.set.ranges.count > 1 }.map(\.path)
         let ranges = useful.filter { Self.isRange($0.set) }.map(\.path)

@@ -42,7 +42,6 @@ package struct StatementSplitter: Equatable, Sendable {
             while read(&lexer) {}
             isRestEmpty = start == nil
             openDelimiter = lexer.openDelimiter ?? brackets.last
-            if lexer.openDelimiter != nil { isRestEmpty = false }
             rest = Self.piece(bytes, start ?? end, bytes.count)
         }
     }
@@ -51,11 +50,10 @@ package struct StatementSplitter: Equatable, Sendable {
     private mutating func read(_ lexer: inout Lexer) -> Bool {
         let before = lexer.offset
         guard let token = try? lexer.next() else {
-            guard lexer.openDelimiter == nil else { return false }
             // The lexer does not advance past some invalid characters.
             lexer.offset = max(lexer.offset, before + 1)
             start = start ?? before
-            return lexer.offset < lexer.text.count
+            return true
         }
         guard token.kind != .endOfStatement else { return false }
         switch token.kind {

@@ -65,7 +65,7 @@ package struct AttachmentTransfer {
     /// The newest durable snapshot.
     var snapshot: DocumentSnapshot
     /// The documents that reference the requested attachments.
-    var references = ReferencingDocuments()
+    package internal(set) var references = ReferencingDocuments()
     /// The scans that find these documents.
     var scans = ScanTurns()
     /// The scans for attachments that too many documents reference.

@@ -77,7 +77,6 @@ extension Replicator {
     package func stopSharing() {
         if let feed { lastHubDurable = feed.hubDurable(at: now) }
         isHub = true
-        queries.refuseEvictions()
         guard let feed else { return }
         for shard in feed.shards { emit(.hub(.unfollow(shard.id))) }
         self.feed = nil

@@ -29,7 +29,7 @@ extension Replicator {
     func recordComparedRefusals(
         _ sent: CommitID, _ snapshot: DocumentSnapshot, on connection: Connection
     ) {
-        guard let key = connection.session.remote?.peerKey, refusals.has(key) else { return }
+        guard let key = connection.session.remote?.peerKey else { return }
         let unsendable = refusals.addresses(of: key).filter { address in
             guard let documentKey = snapshot.key(of: address),
                 let document = try? snapshot.document(documentKey), !document.isTombstone

@@ -69,10 +69,7 @@ extension Sender {
         let isCompared = compared != nil
         let snapshot = compared ?? visibleSnapshot(newest, context, on: &exchange)
         compared = nil
-        if !isCompared {
-            limited.discardChanges()
-            newestDocument = NewestDocument()
-        }
+        if !isCompared { newestDocument = NewestDocument() }
         preparation = Preparation(
             snapshot: snapshot, purpose: .documents(documents, keys: []),
             ranking: isCompared ? nil : RankingScan(snapshot),

@@ -1,8 +1,10 @@
 extension BTreeSnapshot {
     /// Returns descriptions of all violated invariants in the pages of this snapshot.
-    package func checkInvariants() -> [String] {
+    ///
+    /// `expected` is the number of entries; nil is the number that the snapshot has counted.
+    package func checkInvariants(count expected: Int? = nil) -> [String] {
         var check = BTreeCheck(view: view, fanout: BTree.maximumFanout)
-        check.run(count: count)
+        check.run(count: expected ?? count)
         return check.violations
     }
 }

@@ -173,7 +173,7 @@ extension LogSnapshot {
         // Footers have the time of their last commit, also in base files.
         let file = segments.files.first { ($0.footer?.lastCommit ?? .max) >= commit }
         if let footer = file?.footer, footer.lastCommit == commit { return footer.lastCommitAt }
-        guard file?.isLog == true else { return nil }
+        // A compacted commit has no time.
         var commits = commits(since: commit - 1)
         guard let found = try commits.next(), found.id == commit else { return nil }
         return found.time

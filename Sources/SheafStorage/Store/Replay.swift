@@ -60,9 +60,8 @@ struct BulkLoader: LogVisitor {
         let length: UInt32
         let position: UInt64
 
-        var keyBytes: UnsafeRawBufferPointer {
-            UnsafeRawBufferPointer(start: key, count: Int(keyLength))
-        }
+        var searchKey: BTreeKey { BTreeKey(key, count: Int(keyLength)) }
+        var keyBytes: UnsafeRawBufferPointer { searchKey.bytes }
 
         var pointer: RecordPointer {
             RecordPointer(
@@ -97,7 +96,7 @@ struct BulkLoader: LogVisitor {
     mutating func finish() -> Keyspace {
         let prefix = commonPrefixLength()
         for index in entries.indices {
-            entries[index].head = Self.head(of: entries[index].keyBytes, after: prefix)
+            entries[index].head = entries[index].searchKey.head(at: prefix)
         }
         entries.sort { left, right in
             if left.head != right.head { return left.head < right.head }
@@ -130,19 +129,6 @@ struct BulkLoader: LogVisitor {
             if length == 0 { return 0 }
         }
         return length
-    }
-
-    private static func head(of key: UnsafeRawBufferPointer, after prefix: Int) -> UInt64 {
-        if key.count >= prefix + 8 {
-            return UInt64(
-                bigEndian: key.loadUnaligned(fromByteOffset: prefix, as: UInt64.self))
-        }
-        var head: UInt64 = 0
-        for index in 0..<8 {
-            let byte = prefix + index < key.count ? key[prefix + index] : 0
-            head = head << 8 | UInt64(byte)
-        }
-        return head
     }
 
     /// Drops all operations except the newest of each key; counts the bases of kept deltas as live.

@@ -18,8 +18,7 @@ final class ObservedResult {
     private var fingerprint: ResultFingerprint?
     /// Whether the rows have changed since the last delivery.
     private var isChanged = false
-    /// The number of runs until an incremental view is tried again.
-    private var runsUntilView = 0
+    private var viewAttempts = ViewAttempts()
     /// The error of the last run.
     private(set) var failure: StoreError?
     /// The newest table of files that hold the bytes of rows.
@@ -35,8 +34,6 @@ final class ObservedResult {
     /// The last commit whose changes may have been missed before the observer was added.
     let missedThrough: CommitID
 
-    /// The number of runs after which a statement with too many rows is tried incrementally again.
-    private static let runsWithoutView = 64
     /// Maximum number of older segment tables retained; beyond it, the rows are read again.
     private static let maximumOlderTables = 4
 
@@ -186,12 +183,9 @@ final class ObservedResult {
     /// Returns the incremental view; nil if there is none or the result recently had too many rows.
     private func newView(_ run: QueryRun) throws(StoreError) -> IncrementalView? {
         guard let viewDefinition, viewDefinition.isIncremental else { return nil }
-        guard runsUntilView == 0 else {
-            runsUntilView -= 1
-            return nil
-        }
+        guard viewAttempts.begin() else { return nil }
         let live = try IncrementalView(viewDefinition, run)
-        if live == nil { runsUntilView = Self.runsWithoutView }
+        if live == nil { viewAttempts.pause() }
         return live
     }
 

@@ -21,9 +21,9 @@ struct PatternProgram: Sendable {
     let matchesCompleteText: Bool
     let ignoresCase: Bool
     /// Whether matches must begin at the start of the text.
-    private(set) var isAnchored = false
+    let isAnchored: Bool
     /// Whether a match can begin with each byte; empty if it can be empty or begin with any scalar.
-    private(set) var firstBytes: [Bool] = []
+    let firstBytes: [Bool]
 
     init(
         _ node: PatternNode, sets: [ScalarSet], matchesCompleteText: Bool, ignoresCase: Bool
@@ -31,16 +31,19 @@ struct PatternProgram: Sendable {
         var compiler = PatternCompiler(ignoresCase: ignoresCase)
         try compiler.emit(node)
         try compiler.checkCount()
-        instructions = compiler.instructions + [.accept]
+        let instructions = compiler.instructions + [.accept]
+        self.instructions = instructions
         self.sets = sets
         self.matchesCompleteText = matchesCompleteText
         self.ignoresCase = ignoresCase
-        isAnchored = matchesCompleteText || startsAreAnchored()
-        firstBytes = bytesAtStart()
+        isAnchored = matchesCompleteText || Self.startsAreAnchored(instructions)
+        firstBytes = Self.bytesAtStart(instructions, sets, ignoresCase: ignoresCase)
     }
 
     /// Returns the states reachable from the first one without reading a scalar.
-    private func starts(throughAssertions: Bool) -> [Instruction] {
+    private static func starts(
+        of instructions: [Instruction], throughAssertions: Bool
+    ) -> [Instruction] {
         var found: [Instruction] = []
         var seen = [Bool](repeating: false, count: instructions.count)
         var open: [Int] = [0]
@@ -57,17 +60,19 @@ struct PatternProgram: Sendable {
         return found
     }
 
-    private func startsAreAnchored() -> Bool {
-        starts(throughAssertions: false).allSatisfy {
+    private static func startsAreAnchored(_ instructions: [Instruction]) -> Bool {
+        starts(of: instructions, throughAssertions: false).allSatisfy {
             if case .assertion(.textStart) = $0 { true } else { false }
         }
     }
 
-    private func bytesAtStart() -> [Bool] {
+    private static func bytesAtStart(
+        _ instructions: [Instruction], _ sets: [ScalarSet], ignoresCase: Bool
+    ) -> [Bool] {
         var bytes = [Bool](repeating: false, count: 256)
         // All bytes beyond ASCII are accepted, which is a safe overestimate.
         func addBeyondASCII() { for byte in 128..<256 { bytes[byte] = true } }
-        for start in starts(throughAssertions: true) {
+        for start in starts(of: instructions, throughAssertions: true) {
             switch start {
             case .accept: return []
             case .scalar(let scalar):

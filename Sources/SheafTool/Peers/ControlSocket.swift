@@ -86,7 +86,7 @@ final class ControlSocket: Sendable {
         }
         guard try withAddress(socketPath, { bind(socket.descriptor, $0, $1) == 0 }),
             // The mode is set before `listen`, when no client can connect yet.
-            chmod(socketPath, 0o600) == 0, listen(socket.descriptor, 16) == 0
+            chmod(socketPath, 0o600) == 0, listen(socket.descriptor, SOMAXCONN) == 0
         else {
             throw .failed(
                 "cannot listen on the control socket \(socketPath.shortened(to: ErrorText.limit)): \(systemText())"

@@ -8,21 +8,22 @@ import SheafSystem
 /// Documents of a complete export that one commit writes.
 struct FullBatch {
     private static let maximumLength = 4 << 20
-    private static let maximumCount = 4_096
 
     private let engine: DocumentEngine
+    private let maximumCount: Int
     private var documents = SpillBuffer()
     private var addresses: Set<[UInt8]> = []
 
-    init(_ engine: DocumentEngine) {
+    init(_ engine: DocumentEngine, maximumCount: Int) {
         self.engine = engine
+        self.maximumCount = maximumCount
     }
 
     var isEmpty: Bool { documents.isEmpty }
 
     /// Whether the batch must be written before another document is added.
     var isFull: Bool {
-        documents.count >= Self.maximumCount || documents.lengthInMemory >= Self.maximumLength
+        documents.count >= maximumCount || documents.lengthInMemory >= Self.maximumLength
     }
 
     /// Whether the batch has a document with the same address, which a second commit must join.

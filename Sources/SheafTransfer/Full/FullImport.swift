@@ -22,6 +22,9 @@ package final class FullImport {
         package var byteCount: UInt64 = 0
     }
 
+    /// Maximum number of documents in one commit.
+    package static let maximumBatchCount = 4_096
+
     private let log: LogStore
     private let queries: QueryEngine
     private let attachments: AttachmentStore
@@ -29,16 +32,21 @@ package final class FullImport {
     private let lines: FullLines
     private var report = Report()
     private var batch: FullBatch
+    private let batchCount: Int
     private var indexes: [(collection: String, name: String, fields: [IndexDefinition.Field])] = []
     private var incoming: (id: AttachmentID, next: Int, file: IncomingAttachment?)?
     private var remainingChunks = 0
     private var end: FullSummary?
 
     /// Prepares an import into an open store.
-    package init(from input: InputBuffer, into log: LogStore, _ queries: QueryEngine) {
+    package init(
+        from input: InputBuffer, into log: LogStore, _ queries: QueryEngine,
+        batchCount: Int = FullImport.maximumBatchCount
+    ) {
         (self.input, self.log, self.queries) = (input, log, queries)
+        self.batchCount = batchCount
         lines = FullLines(input)
-        batch = FullBatch(queries.documents)
+        batch = FullBatch(queries.documents, maximumCount: batchCount)
         attachments = AttachmentStore(in: log.engine.volume)
     }
 
@@ -149,7 +157,7 @@ package final class FullImport {
         }
         // Commits beyond the first would wait in memory, so the flush is awaited.
         try flush()
-        batch = FullBatch(queries.documents)
+        batch = FullBatch(queries.documents, maximumCount: batchCount)
     }
 
     private func flush() throws(ImportError) {

@@ -10,13 +10,15 @@ package struct CSVReader {
         case end
     }
 
-    /// Maximum length of a record.
+    /// Maximum length of a record, unless options set a smaller one.
     package static let maximumRecordLength = 64 << 20
     /// Maximum number of fields of a record.
     package static let maximumFieldCount = 1 << 16
 
     let input: InputBuffer
     let separator: UInt8
+    /// Maximum length of a record; longer ones are skipped.
+    private let maximumLength: Int
     /// Number of the line after the last record.
     var line: UInt64 = 1
     /// Number of the first line of the last record.
@@ -30,8 +32,8 @@ package struct CSVReader {
         let isQuoted: Bool
     }
 
-    init(_ input: InputBuffer, separator: UInt8, line: UInt64 = 1) {
-        (self.input, self.separator, self.line) = (input, separator, line)
+    init(_ input: InputBuffer, separator: UInt8, maximumLength: Int) {
+        (self.input, self.separator, self.maximumLength) = (input, separator, maximumLength)
     }
 
     /// Whether the last record is an empty line.
@@ -63,7 +65,7 @@ package struct CSVReader {
                 return parsing.problem.map(Result.bad) ?? .record
             }
             // The record is parsed again from its beginning, with twice as many bytes.
-            guard input.bytes.count <= Self.maximumRecordLength else {
+            guard input.bytes.count <= maximumLength else {
                 return try skipRecord(isQuoted: parsing.isInQuotes)
             }
             let known = input.bytes.count
@@ -85,7 +87,7 @@ package struct CSVReader {
                 break
             }
         }
-        let reason = "the record has more than \(Self.maximumRecordLength) bytes"
+        let reason = "the record has more than \(maximumLength) bytes"
         return .bad(isQuoted ? reason + "; a quote may not be closed" : reason)
     }
 

@@ -11,6 +11,8 @@ package struct CSVOptions: Sendable {
     package var null: String?
     /// The name of the column with ids.
     package var idName = "_id"
+    /// Maximum length of a record.
+    package var maximumRecordLength = CSVReader.maximumRecordLength
 
     package init() {}
 
@@ -59,7 +61,8 @@ package struct CSVSource: ImportSource {
     ) throws(ImportError) -> (CSVReader, [Column]) {
         try input.fill(InputBuffer.headLength)
         let separator = options.separator ?? separator(of: input.bytes)
-        var reader = CSVReader(input, separator: separator)
+        var reader = CSVReader(
+            input, separator: separator, maximumLength: options.maximumRecordLength)
         let path = input.path.shortened
         switch try reader.next() {
         case .end: throw .source("\(path): the file has no header")

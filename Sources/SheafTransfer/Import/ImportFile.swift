@@ -15,9 +15,6 @@ package enum ImportFile {
         _ path: String, _ format: ImportFormat?, _ csv: CSVOptions
     ) throws(ImportError) -> sending any ImportSource {
         let input = try InputBuffer(path: path)
-        if let length = input.length, length == 0 {
-            throw .source("\(input.path.shortened) is empty")
-        }
         let head = try input.begin()
         let format = format ?? ImportFormat.detect(input)
         let isCSV = format == .csv

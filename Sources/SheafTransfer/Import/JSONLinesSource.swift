@@ -15,12 +15,17 @@ package struct JSONLinesSource: ImportSource {
 
     package let identity: ImportIdentity
     private let input: InputBuffer
+    private let lineLimit: Int
     private var line: UInt64 = 1
 
     package var end: UInt64? { input.length }
 
-    package init(_ input: InputBuffer, _ identity: ImportIdentity) {
+    package init(
+        _ input: InputBuffer, _ identity: ImportIdentity,
+        maximumLineLength: Int = JSONLinesSource.maximumLineLength
+    ) {
         (self.input, self.identity) = (input, identity)
+        lineLimit = maximumLineLength
     }
 
     package mutating func skip(to position: ImportPosition) throws(ImportError) {
@@ -36,7 +41,7 @@ package struct JSONLinesSource: ImportSource {
                 // The source can be read again if the batch was full with its last line.
                 return false
             }
-            if text.count > Self.maximumLineLength {
+            if text.count > lineLimit {
                 try skipLine(into: &batch)
                 continue
             }
@@ -64,7 +69,7 @@ package struct JSONLinesSource: ImportSource {
                 return (UnsafeRawBufferPointer(rebasing: bytes[..<length]), length + 1)
             }
             if input.isAtEnd { return bytes.isEmpty ? nil : (bytes, bytes.count) }
-            guard bytes.count <= Self.maximumLineLength else { return (bytes, bytes.count) }
+            guard bytes.count <= lineLimit else { return (bytes, bytes.count) }
             scanned = bytes.count
             try input.fill()
         }
@@ -72,7 +77,7 @@ package struct JSONLinesSource: ImportSource {
 
     /// Rejects a line that is too long, and reads it to its end.
     private mutating func skipLine(into batch: inout ImportBatch) throws(ImportError) {
-        batch.reject(row: line, "the line has more than \(Self.maximumLineLength) bytes")
+        batch.reject(row: line, "the line has more than \(lineLimit) bytes")
         while true {
             let bytes = input.bytes
             if let index = bytes.firstIndex(of: 0x0A) {

@@ -48,6 +48,39 @@ struct DiscoveryPacketTests: PacketTests {
         #expect(probe.proposals.allSatisfy { !$0.replacesOthers })
     }
 
+    @Test func `nothing is announced on a link where no address accepts connections`() {
+        let link = DiscoveryLink(interface: 1, isIPv4: true)
+        let address = SimulatedLinks.address(0, 1, isIPv4: true)
+        var now: UInt64 = 7
+        var machine = DiscoveryMachine(
+            key, PeerKey(unchecked: [UInt8](repeating: 1, count: 32)), port: 4_120, now: now,
+            random: { 0 })
+        /// Returns the number of packets with own records in the next five seconds.
+        func count(announcing announced: [IPAddress]) -> Int {
+            let own = [InterfaceAddress(address, prefixLength: 16)]
+            machine.setLinks([link: LinkAddresses(own: own, announced: announced)], now: now)
+            let end = now + 5 * SimulatedLinks.second
+            while machine.deadline <= end {
+                now = max(now, machine.deadline)
+                machine.advance(now: now)
+            }
+            now = end
+            return machine.takeEffects().count { effect in
+                guard case .send(let bytes, _, _) = effect,
+                    let message = bytes.withUnsafeBytes({ try? DNSMessage($0) })
+                else { return false }
+                return message.isResponse || !message.proposals.isEmpty
+            }
+        }
+        let before = count(announcing: [])
+        #expect(before == 0)
+        // Three probes and two announcements.
+        let announced = count(announcing: [address])
+        #expect(announced == 5)
+        let after = count(announcing: [])
+        #expect(after == 0)
+    }
+
     @Test func `questions are asked less and less often`() {
         links.add(key, on: [1], port: nil)
         links.run(seconds: 14_000)
@@ -161,6 +194,53 @@ struct DiscoveryPacketTests: PacketTests {
         links.run(seconds: 1)
         // A quarter of the time has passed, and others may want to hear it, too.
         #expect(receivers(since: count) == [nil])
+    }
+
+    @Test func `a record not yet sent to all since the addresses changed is sent to all`() throws {
+        let link = DiscoveryLink(interface: 1, isIPv4: true)
+        let own = [0, 1].map { SimulatedLinks.address($0, 1, isIPv4: true) }
+        func addresses(_ count: Int) -> LinkAddresses {
+            LinkAddresses(
+                own: own.prefix(count).map { InterfaceAddress($0, prefixLength: 16) },
+                announced: Array(own.prefix(count)))
+        }
+        var now: UInt64 = 7
+        var machine = DiscoveryMachine(
+            key, PeerKey(unchecked: [UInt8](repeating: 1, count: 32)), port: 4_120, now: now,
+            random: { 0 })
+        machine.setLinks([link: addresses(1)], now: now)
+        let end = now + 5 * SimulatedLinks.second
+        while machine.deadline <= end {
+            now = max(now, machine.deadline)
+            machine.advance(now: now)
+        }
+        now = end
+        _ = machine.takeEffects()
+        let name = try #require(machine.name)
+        var query = DNSMessage()
+        query.questions = [
+            DNSQuestion(
+                Self.service.prefixed(by: "\(name)"), DNSType.service, permitsUnicast: true)
+        ]
+        let bytes = query.bytes
+        /// Returns the receivers of the packets that answer the question at once.
+        func receivers() -> [PacketSource?] {
+            bytes.withUnsafeBytes {
+                machine.receive($0, on: link, from: Self.foreign, now: now)
+            }
+            var found: [PacketSource?] = []
+            for effect in machine.takeEffects() {
+                if case .send(_, _, let receiver) = effect { found.append(receiver) }
+            }
+            return found
+        }
+        let before = receivers()
+        #expect(before == [Self.foreign])
+        machine.setLinks([link: addresses(2)], now: now)
+        let after = receivers()
+        #expect(after == [nil])
+        let again = receivers()
+        #expect(again == [Self.foreign])
     }
 
     @Test func `a query from another port is answered to it alone, without cache flush`() throws {

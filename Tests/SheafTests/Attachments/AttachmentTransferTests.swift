@@ -198,6 +198,32 @@ struct AttachmentTransferTests {
         #expect(transfer.deadline == nil)
     }
 
+    @Test func `a scan for one peer also finds the documents for the requests of others`() throws {
+        let simulation = try IndexSimulation(seed: 1, FakeClock())
+        let token: Value = ["id": .string(id.description), "len": 12, "metadata": [:]]
+        try simulation.commit([
+            DocumentChange("cars", 1, .insert(["n": 1], onConflict: .merge)),
+            DocumentChange("cars", 1, .edit([.set(path: ["photo"], to: token, as: .attachment)])),
+        ])
+        try simulation.store.flush()
+        var transfer = AttachmentTransfer(
+            AttachmentStore(in: MemoryVolume()), simulation.engine, quota: 1 << 20,
+            simulation.engine.snapshot())
+        let scopes = try SyncScopes(["cars": "LocalPeerOnly"])
+        for number: UInt8 in 1...2 { transfer.open(UInt64(number), exchange(number, scopes)) }
+        let later = try #require(AttachmentID(bytes: ids(0..<1)[0]))
+        for (number, sought) in zip(UInt64(1)..., [id, later]) {
+            transfer.now += 10_000_000_000
+            transfer.sought(Seek(id: sought.bytes, hops: 3), on: number)
+            transfer.tick()
+            // Without its documents, each commit would cause another scan for the first peer.
+            #expect(transfer.references.covers(id))
+            #expect(transfer.references.covers(sought))
+        }
+        #expect(!transfer.references.keys(referencing: id).isEmpty)
+        #expect(transfer.references.keys(referencing: later).isEmpty)
+    }
+
     @Test func `requests that no peer forwards wait for nothing`() throws {
         var transfer = try transfer(connections: 3)
         for id in ids(0..<100) { transfer.sought(Seek(id: id, hops: 3), on: 1) }

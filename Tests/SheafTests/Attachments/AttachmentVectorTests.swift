@@ -85,6 +85,20 @@ import Testing
         }
     }
 
+    @Test func `a header is as long as the length of the file requires`() throws {
+        let id = try #require(AttachmentID(bytes: [UInt8](repeating: 1, count: 32)))
+        // With 125 chunks, the chunk list needs a second page. With 31,745 chunks, only the last
+        // byte of the set of chunks needs another page.
+        for count in [0, 1, 124, 125, 31_744, 31_745] {
+            let length = count * ChunkList.chunkLength
+            let hashes = [UInt8](repeating: 7, count: 32 * count)
+            let list = try #require(ChunkList(length: length, hashes: hashes))
+            let header = AttachmentHeader(id: id, list: list, storedChunks: ChunkSet(count: count))
+            let written = header.bytes.count
+            #expect(written == AttachmentHeader.length(ofFile: length), "\(count) chunks")
+        }
+    }
+
     @Test func `malformed headers are refused`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).refused") {

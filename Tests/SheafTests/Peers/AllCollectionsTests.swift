@@ -183,6 +183,31 @@ import Testing
         #expect(try documents(scene, 0) == documents(scene, 1))
     }
 
+    @Test func `an older peer is not asked any more for a collection that stops being shared`()
+        throws
+    {
+        let scene = try DocumentScene(2, olderNodes: [0])
+        for name in ["cars", "drafts"] { try insert(scene, 0, name, "a") }
+        try scene.subscribe(1, ["*"])
+        try insert(scene, 1, "cars", "b")
+        try insert(scene, 1, "drafts", "b")
+        try scene.connect(0, 1)
+        try settle(scene)
+        #expect(try documents(scene, 1) == ["cars/a", "cars/b", "drafts/a", "drafts/b"])
+        let subscriptions = scene.nodes[1].sent.count { $0 == .subscribe }
+        try scene.execute(
+            1, "ALTER SYSTEM SET user_collection_sync_scopes = {'drafts': 'LocalPeerOnly'}")
+        try settle(scene)
+        #expect(scene.nodes[1].sent.count { $0 == .subscribe } > subscriptions)
+        let sent = scene.nodes[0].replicator.statistics.documentsSent
+        try insert(scene, 0, "drafts", "c")
+        try settle(scene)
+        #expect(scene.nodes[0].replicator.statistics.documentsSent == sent)
+        try insert(scene, 0, "cars", "c")
+        try settle(scene)
+        #expect(try documents(scene, 1).contains("cars/c"))
+    }
+
     @Test func `an announced document of a collection that is not shared is not awaited`() throws {
         let scene = try DocumentScene(3)
         let (source, reader, other) = (0, 1, 2)

@@ -74,16 +74,19 @@ import Testing
 
     /// Discards the former states, on which the read rule would be evaluated.
     ///
-    /// The peer learns of the deletion of the document that it wrote. The other document may never
-    /// have been readable, so the peer keeps it.
+    /// The peer learns of the deletion of the document that it wrote, and of one that is readable
+    /// because of its `_id`. The other document may never have been readable, so the peer keeps it.
     @Test(arguments: [false, true])
     func `a peer with limited rights learns of deletions of the documents that it wrote`(
         _ isWrittenLate: Bool
     ) throws {
         let scene = try DocumentScene(2)
-        let rights = PeerRights(read: ["cars": "level < 5"], write: ["cars": "true"])
-        for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        let rights = PeerRights(
+            read: ["cars": "level < 5", "planes": "_id = 'p'"], write: ["cars": "true"])
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.subscribe(1, ["SELECT * FROM cars", "SELECT * FROM planes"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'first', 'level': 1})")
+        try scene.execute(0, "INSERT INTO planes DOCUMENTS ({'_id': 'p', 'level': 1})")
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
         scene.nodes[0].isBusy = isWrittenLate
@@ -94,7 +97,9 @@ import Testing
         try scene.run()
         #expect(try scene.rows(0, all).count == 2)
         #expect(try scene.rows(1, all).count == 2)
+        #expect(try scene.rows(1, "SELECT _id FROM planes").count == 1)
         try scene.execute(0, "DELETE FROM cars")
+        try scene.execute(0, "DELETE FROM planes")
         for number in 0..<1_600 {
             try scene.execute(
                 0, "INSERT INTO boats DOCUMENTS ({'_id': :id}) ON ID CONFLICT DO UPDATE",
@@ -107,6 +112,7 @@ import Testing
         for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
         #expect(scene.nodes[0].sent.contains(.restart))
         #expect(try scene.rows(1, all) == [#"{"_id":"first"}"#])
+        #expect(try scene.rows(1, "SELECT _id FROM planes").isEmpty)
     }
 
     /// Delays the flush of the insertion until the deletion, so no state in between is sent.

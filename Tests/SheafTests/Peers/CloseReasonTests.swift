@@ -67,6 +67,22 @@ struct CloseReasonTests {
         #expect(status.lastCloseReason == "the connection was reset")
     }
 
+    @Test func `without a connection, a peer counts as neither received nor sent`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        var surveys = scene.nodes.flatMap { $0.replicator.surveys() }
+        try #require(surveys.count == 2)
+        #expect(surveys[0].isConnected && surveys[0].isSent)
+        #expect(surveys[1].isConnected && surveys[1].isReceived)
+        try scene.disconnect(wire)
+        surveys = scene.nodes.flatMap { $0.replicator.surveys() }
+        #expect(surveys.count == 2)
+        #expect(surveys.allSatisfy { !$0.isConnected && !$0.isReceived && !$0.isSent })
+    }
+
     @Test func `a peer that this one refuses is listed, and each refusal counts`() throws {
         let replicator = try FileScene(1).nodes[0].replicator
         let key = [UInt8](repeating: 7, count: 32)

@@ -299,11 +299,13 @@ final class DocumentScene {
         }
     }
 
-    /// Runs at most `steps` steps.
-    func run(steps: Int) throws {
+    /// Runs at most `steps` steps; returns false if nothing is left to do.
+    @discardableResult
+    func run(steps: Int) throws -> Bool {
         for _ in 0..<steps {
-            guard try step() else { return }
+            guard try step() else { return false }
         }
+        return true
     }
 
     struct NotSettled: Error {}

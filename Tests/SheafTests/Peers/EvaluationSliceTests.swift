@@ -27,11 +27,9 @@ struct EvaluationSliceTests {
     }
 
     /// Queries that match nothing, each of which costs up to two slices per document.
-    private var attack: [String] {
-        (0..<256).map { query in
-            let terms = (0..<100).map { "char_length(repeat(big, 8)) = -\(query * 100 + $0)" }
-            return "SELECT * FROM cars WHERE " + terms.joined(separator: " OR ")
-        }
+    private static let attack: [String] = (0..<256).map { query in
+        let terms = (0..<100).map { "char_length(repeat(big, 8)) = -\(query * 100 + $0)" }
+        return "SELECT * FROM cars WHERE " + terms.joined(separator: " OR ")
     }
 
     @Test
@@ -41,7 +39,7 @@ struct EvaluationSliceTests {
         let scene = try ReplicatorScene()
         try fill(scene, 40)
         let hostile = scene.connect(1, at: 1)
-        try scene.subscribe(hostile, attack, at: 1)
+        try scene.subscribe(hostile, Self.attack, at: 1)
         let turns = scene.settle(at: 1)
         #expect(hostile.closeMessage?.code == .limit)
         // The budget is 1,600,000,000 units, and an evaluation takes up to 1,700,000.
@@ -60,7 +58,7 @@ struct EvaluationSliceTests {
         let honest = scene.connect(2, at: 1)
         try scene.subscribe(honest, ["SELECT * FROM cars WHERE n >= 1000"], at: 1)
         scene.settle(at: 1)
-        for caller in hostile { try scene.subscribe(caller, attack, at: 1) }
+        for caller in hostile { try scene.subscribe(caller, Self.attack, at: 1) }
         for number in 0..<20 {
             try scene.execute(
                 "INSERT INTO cars DOCUMENTS ({'_id': :id, 'n': :id})",
@@ -80,7 +78,7 @@ struct EvaluationSliceTests {
         let scene = try ReplicatorScene()
         try fill(scene, 40)
         let hostile = scene.connect(1, at: 1)
-        try scene.subscribe(hostile, attack, at: 1)
+        try scene.subscribe(hostile, Self.attack, at: 1)
         scene.turn(at: 1)
         #expect(scene.replicator.deadline == 1)
         scene.disconnect(hostile)

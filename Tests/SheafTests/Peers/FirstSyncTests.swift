@@ -33,9 +33,16 @@ import Testing
         return try #require(Int(row.dropFirst(5).dropLast()))
     }
 
+    /// Runs single steps while a condition holds, at most 10,000.
+    private func run(_ scene: DocumentScene, while condition: () throws -> Bool) throws {
+        for _ in 0..<10_000 {
+            guard try condition(), try scene.run(steps: 1) else { return }
+        }
+    }
+
     /// Runs until the second peer has some of the documents.
     private func runPartly(_ scene: DocumentScene, atLeast least: Int = 1) throws {
-        for _ in 0..<10_000 where try count(scene) < least { try scene.run(steps: 1) }
+        try run(scene) { try count(scene) < least }
         #expect(try least..<Self.count ~= count(scene))
     }
 
@@ -59,8 +66,7 @@ import Testing
         (limits.part, limits.furtherStep) = (300, 600)
         let scene = try scene(limits)
         try scene.connect(0, 1)
-        for _ in 0..<2_000 {
-            try scene.run(steps: 1)
+        for _ in 0..<2_000 where try scene.run(steps: 1) {
             #expect(try [0, Self.count].contains(count(scene)))
         }
         #expect(try count(scene) == Self.count)
@@ -108,8 +114,7 @@ import Testing
         try scene.execute(0, "UPDATE cars SET n = 4 WHERE _id = 'late 7'")
         let late: DQL = "SELECT COUNT(*) AS n FROM cars WHERE n > 2"
         var counts: Set<String> = []
-        for _ in 0..<5_000 {
-            try scene.run(steps: 1)
+        for _ in 0..<5_000 where try scene.run(steps: 1) {
             counts.formUnion(try scene.rows(1, late))
         }
         #expect(counts == [#"{"n":0}"#, #"{"n":1025}"#])
@@ -124,7 +129,7 @@ import Testing
         try scene.execute(0, "UPDATE cars SET n = 2 WHERE _id = 'car 99'")
         try scene.execute(0, "DELETE FROM cars WHERE _id = 'car 98'")
         let early: DQL = "SELECT _id, n FROM cars WHERE n > 0 ORDER BY n"
-        for _ in 0..<10_000 where try scene.rows(1, early).count < 2 { try scene.run(steps: 1) }
+        try run(scene) { try scene.rows(1, early).count < 2 }
         let expected = [#"{"_id":"new","n":1}"#, #"{"_id":"car 99","n":2}"#]
         #expect(try scene.rows(1, early) == expected)
         #expect(try count(scene) < Self.count - 50)
@@ -147,8 +152,8 @@ import Testing
     /// Runs to the end, and returns each progress that the second peer has shown.
     private func received(_ scene: DocumentScene) throws -> [SyncProgress] {
         var received: [SyncProgress] = []
-        for _ in 0..<10_000 where try count(scene) < Self.count {
-            try scene.run(steps: 1)
+        for _ in 0..<10_000 {
+            guard try count(scene) < Self.count, try scene.run(steps: 1) else { break }
             if let progress = progress(scene)[1].0, progress != received.last {
                 received.append(progress)
             }
@@ -235,7 +240,7 @@ import Testing
         try scene.nodes[0].store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'new', 'n': 1})")
         try scene.published(0)
         let new: DQL = "SELECT _id FROM cars WHERE n > 0"
-        for _ in 0..<10_000 where try scene.rows(1, new).isEmpty { try scene.run(steps: 1) }
+        try run(scene) { try scene.rows(1, new).isEmpty }
         #expect(try scene.rows(1, new).count == 1)
         let found = try count(scene)
         #expect((found < Self.count - 50) == isEarly, "\(found) documents")

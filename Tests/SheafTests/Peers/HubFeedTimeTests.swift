@@ -144,6 +144,35 @@ import Testing
         #expect(isHubDurable(scene))
     }
 
+    @Test func `groups of different shards become hub-durable once each of them is stored`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.rounds = 1
+        let map = try ShardMap(shardCount: 2)
+        let scene = try DocumentScene(1)
+        try scene.share(log, among: [0], map, limits: limits)
+        try scene.run(seconds: 3)
+        #expect(isHubDurable(scene))
+        let count = log.count
+        let names = (0..<100).map { "c\($0)" }
+        for shard: UInt16 in 0..<2 {
+            let found = names.first {
+                map.shard(of: DocumentAddress(collection: $0, id: [])) == shard
+            }
+            let name = try #require(found)
+            // The group of the first shard is lost.
+            log.faults.losesMessage = shard == 0 ? 1_000 : 0
+            try scene.execute(0, DQL(verbatim: "INSERT INTO \(name) DOCUMENTS ({'_id': 'a'})"))
+        }
+        try scene.run()
+        #expect(log.count == count + 1)
+        #expect(!isHubDurable(scene))
+        try scene.advance(milliseconds: 3_000)
+        #expect(isHubDurable(scene))
+    }
+
     @Test func `a hub that appends nothing for an hour appends a mark`() throws {
         let log = LogDouble(seed: 1)
         let scene = try scene(log)

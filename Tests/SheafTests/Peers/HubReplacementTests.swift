@@ -171,7 +171,7 @@ import Testing
         log.truncate(0, by: 2)
         hubs[0].log.onReplacementStep = { (step) throws(SnapshotFailure) in
             try? insert(scene, 3, "c \(step)")
-            try? scene.run(steps: 20)
+            _ = try? scene.run(steps: 20)
             if step == last { throw .stopped }
         }
         #expect(throws: SnapshotFailure.self) { try hubs[0].replace() }

@@ -52,6 +52,27 @@ struct LostWriteTests {
         #expect(try scene.rows(0, all) == rows)
     }
 
+    /// The store lacks the whole document, so that no state of its own shows the lost write.
+    @Test func `a store that receives a document that it has lost draws a new site`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        try scene.write(0, "a", "first")
+        try scene.connectAndRun(0, 1)
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.write(0, "b", "first")
+        try scene.run()
+        let old = site(scene, 0)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        // The clock of the site is later than the lost write.
+        try scene.write(0, "c", "first")
+        #expect(site(scene, 0) == old)
+        try scene.subscribe(0, [cars])
+        try scene.connectAndRun(0, 1)
+        #expect(site(scene, 0) != old)
+        let rows = ["a", "b", "c"].map { #"{"_id":"\#($0)","first":1}"# }
+        for number in 0...1 { #expect(try scene.rows(number, all) == rows, "peer \(number)") }
+    }
+
     private func count(_ scene: DocumentScene, _ number: Int, _ field: String, _ amount: Int)
         throws
     {

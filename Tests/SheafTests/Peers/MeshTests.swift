@@ -2,12 +2,12 @@ import SheafMesh
 import SheafTestSupport
 import Testing
 
-/// A few random meshes in each run; `sheaf-check mesh` runs more, also in `.ci/run`.
+/// A random mesh of each kind in each run; `sheaf-check mesh` runs more, also in `.ci/run`.
 @Suite struct MeshTests {
     @Test func `peers that write, crash and disconnect eventually agree and stop sending`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("meshes, seed \(seed)")
-        for number in 0..<2 { try MeshSimulation(seed: seed + UInt64(number)).run() }
+        try MeshSimulation(seed: seed).run()
     }
 
     @Test func `files that peers fetch arrive, and then no message about them is sent`() throws {
@@ -20,11 +20,7 @@ import Testing
     {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("hubs, seed \(seed)")
-        // One and three hubs, or two and four.
-        for number in [1, 3] {
-            let hubs = number + Int(seed % 2)
-            try HubSimulation(seed: seed + UInt64(number), hubs: hubs).run()
-        }
+        try HubSimulation(seed: seed, hubs: 1 + Int(seed % 4)).run()
     }
 
     /// A hub is cut off, so that others count it as silent, and one of them is opened again.

@@ -76,6 +76,30 @@ struct RankedRightsTests {
         #expect(again == [#"{"color":"red","n":1}"#])
     }
 
+    @Test func `a document that changed after it left the result makes room for the next one`()
+        throws
+    {
+        let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
+        try scene.execute(0, "UPDATE cars SET n = -1 WHERE _id = 'r2'")
+        try scene.run()
+        var found = try ids(scene)
+        #expect(found == ["r0", "r1", "r2"])
+        // It is not in the result, so the peer keeps its former state.
+        try scene.execute(0, "UPDATE cars SET n = 9 WHERE _id = 'r1'")
+        try scene.run()
+        let rows = try scene.nodes[1].rows("SELECT n FROM cars WHERE _id = 'r1'")
+        #expect(rows == [#"{"n":1}"#])
+        // By that state it would be in the result of the peer again.
+        try scene.execute(0, "UPDATE cars SET n = 50 WHERE _id = 'r2'")
+        try scene.run()
+        // Rate-limited subscriptions are answered after a delay.
+        for _ in 0..<3 { try scene.advance(seconds: 5) }
+        let result = try scene.nodes[1].rows("SELECT _id, n FROM cars ORDER BY n, _id LIMIT 2")
+        #expect(result == [#"{"_id":"r0","n":0}"#, #"{"_id":"r3","n":3}"#])
+        found = try ids(scene)
+        #expect(found == ["r0", "r1", "r2", "r3"])
+    }
+
     @Test func `a reconciliation for a new limit omits hidden documents`() throws {
         let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
         try scene.subscribe(1, ["SELECT * FROM cars ORDER BY n LIMIT 3"])

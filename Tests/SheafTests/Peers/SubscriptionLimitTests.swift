@@ -1,7 +1,9 @@
 import Sheaf
 import SheafReplication
 import SheafStatements
+import SheafStorage
 import SheafSync
+import SheafTestSupport
 import Testing
 
 /// The limits of subscriptions, and the errors beyond them.
@@ -73,6 +75,26 @@ struct SubscriptionLimitTests {
             }
         }
         try await scene.close()
+    }
+
+    /// The LIMITs of both queries together exceed the limit of all subscriptions.
+    @Test func `a query counts until each of its subscriptions is removed`() throws {
+        let store = try SceneStore(SimulatedVolume(seed: 1), LogStoreOptions())
+        let queries = try store.subscriptions([
+            "SELECT * FROM cars ORDER BY n LIMIT 40000",
+            "SELECT * FROM boats ORDER BY n LIMIT 40000",
+        ])
+        var tally = SubscriptionTally()
+        for _ in 0..<3 { try tally.add(queries[0]) }
+        // It was not added.
+        tally.remove(queries[1])
+        for _ in 0..<3 {
+            var full = tally
+            #expect(throws: StoreError.self) { try full.add(queries[1]) }
+            tally.remove(queries[0])
+        }
+        try tally.add(queries[1])
+        #expect(throws: StoreError.self) { try tally.add(queries[0]) }
     }
 
     @Test func `a query is not sent while another one covers it`() async throws {

@@ -201,4 +201,48 @@ struct WorkerSchedulerTests {
         workers.run(&random)
         #expect(workers.threads.allSatisfy { if case .ended = $0 { true } else { false } })
     }
+
+    @Test func `one thread is first, unless it could not be started`() {
+        var scheduler = WorkerScheduler()
+        let isFirst = scheduler.claimFirstThread()
+        let isAnother = scheduler.claimFirstThread()
+        #expect(isFirst && !isAnother)
+        scheduler.recordRefusedThread()
+        let isRetried = scheduler.claimFirstThread()
+        #expect(isRetried)
+    }
+
+    @Test func `of two idle threads, one ends after two seconds, and the last one stays`() {
+        var scheduler = WorkerScheduler()
+        let isFirst = scheduler.claimFirstThread()
+        #expect(isFirst)
+        scheduler.deliver([ObserverRegistration(unattended: "SELECT * FROM t", number: 1)])
+        // The first thread calls the observer, so another one is started.
+        let call = scheduler.next(.nothing, at: 1, idleSince: 1)
+        guard case .call(_, let stallCount) = call.duty, call.needsThread else {
+            Issue.record("\(call)")
+            return
+        }
+        let alone = scheduler.next(.nothing, at: 1, idleSince: 1)
+        #expect(waits(alone.duty) == [nil], "\(alone)")
+        let second = scheduler.next(.calls(stallCount: stallCount), at: 10, idleSince: 10)
+        let end: UInt64 = 2_000_000_010
+        #expect(waits(second.duty) == [end], "\(second)")
+        let early = scheduler.next(.wait(detectsStalls: false), at: end - 1, idleSince: 10)
+        #expect(waits(early.duty) == [end], "\(early)")
+        let late = scheduler.next(.wait(detectsStalls: false), at: end, idleSince: 10)
+        guard case .end(isStopping: false) = late.duty, late.wakesAnother else {
+            Issue.record("\(late)")
+            return
+        }
+        let last = scheduler.next(.wait(detectsStalls: false), at: end * 2, idleSince: 1)
+        #expect(waits(last.duty) == [nil], "\(last)")
+        #expect(scheduler.hasOwnThreads)
+    }
+
+    /// Returns the time until which a thread waits, nil without a limit; empty if it does not wait.
+    private func waits(_ assignment: WorkerScheduler.Assignment) -> [UInt64?] {
+        guard case .wait(_, let until, _) = assignment else { return [] }
+        return [until]
+    }
 }

@@ -91,6 +91,19 @@ import Testing
         #expect(try shell.enter("SELECT COUNT(*) AS n FROM t;").contains("100000"))
     }
 
+    @Test func `the shell waits for a long scan without using a processor`() throws {
+        let shell = try shell()
+        let row = shell.screen.row
+        shell.run.type(scan + "\r")
+        // At the prompt, where the shell waits as well, the terminal is not in this state.
+        try shell.run.wait(until: { _ in
+            shell.run.isCooked && shell.run.isWaiting && shell.run.isCooked
+        })
+        shell.run.type(interrupt)
+        try shell.wait(after: row)
+        #expect(shell.text.hasSuffix("sheaf: interrupted\nsheaf>"), "\(shell.text)")
+    }
+
     @Test func `Ctrl-C ends the output of a long result`() throws {
         let shell = try shell("--mode", "jsonl")
         let row = shell.screen.row

@@ -50,6 +50,16 @@ import Testing
         #expect(try writer.enter("UPDATE t SET n = 8;").contains("in use by process"))
     }
 
+    @Test func `only the error for a store in use suggests to close it`() throws {
+        let directory = TemporaryDirectory()
+        let file = directory.path("file")
+        try Data("text".utf8).write(to: URL(fileURLWithPath: file))
+        // No store can be created in a file.
+        let run = try ToolRun([file + "/s.sheaf", "-c", insert])
+        #expect(run.status != 0 && run.errors.contains("sheaf: "), "\(run.errors)")
+        #expect(!run.errors.contains("reading works meanwhile"), "\(run.errors)")
+    }
+
     @Test func `a shell with --readonly never writes`() throws {
         let directory = TemporaryDirectory()
         #expect(try ToolRun([path(directory), "-c", insert]).status == 0)

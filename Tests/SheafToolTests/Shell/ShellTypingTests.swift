@@ -169,4 +169,18 @@ import Testing
         shell.run.send(SIGCONT)
         #expect(try shell.enter(" AS five FROM system:dual;").contains("five"))
     }
+
+    @Test func `a shell that continues sets the terminal again, if another program changed it`()
+        throws
+    {
+        let shell = try ShellScene()
+        try shell.type("SELECT 5", showing: "sheaf> SELECT 5")
+        #expect(!shell.run.isCooked)
+        shell.run.send(SIGSTOP)
+        shell.run.cook()
+        #expect(shell.run.isCooked)
+        shell.run.send(SIGCONT)
+        try shell.run.wait(until: { _ in !shell.run.isCooked })
+        #expect(try shell.enter(" AS five FROM system:dual;").contains("five"))
+    }
 }
