@@ -247,7 +247,7 @@ extension SnapshotReader {
         guard cursor.seek(rank: isReversed ? first + count - 1 - skipped : first + skipped) else {
             return nil
         }
-        let key = Array(cursor.key)
+        let key = withExtendedLifetime(cursor) { Array(cursor.key) }
         return isReversed
             ? KeyRange(from: range.lower, to: key + [0]) : KeyRange(from: key, to: range.upper)
     }

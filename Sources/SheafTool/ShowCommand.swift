@@ -45,6 +45,8 @@ enum ShowCommand {
         let reader = try onStore(at: path) { () throws(StorageError) in
             try LogReader.open(at: path)
         }
+        // The bytes of the commit are valid as long as the reader.
+        defer { withExtendedLifetime(reader) {} }
         let commit = try find(id, in: reader, at: path)
         let operations = try onStore(at: path) { () throws(StorageError) in
             try commit.operations()

@@ -116,7 +116,9 @@ extension EntryWriter {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
         writer.write(value, NameTable())
-        return Array(writer.bytes)
+        let bytes = Array(writer.bytes)
+        withExtendedLifetime(writer) {}
+        return bytes
     }
 
     /// Writes a dot as one entry.

@@ -133,7 +133,9 @@ package enum Insertion {
         buffer.append(UInt16(siteIndex))
         buffer.append(stamp.time.rawValue)
         buffer.append(Tag.noRoot.rawValue)
-        return Array(buffer.bytes)
+        let deleted = Array(buffer.bytes)
+        withExtendedLifetime(buffer) {}
+        return deleted
     }
 
     /// Returns the edits that give a document the fields of an object; other fields are kept.

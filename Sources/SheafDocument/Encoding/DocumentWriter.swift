@@ -82,7 +82,9 @@ enum DocumentWriter {
             stamps.forEachOlder { writer.append($0) }
         }
         writer.buffer.append(copyOf: 0..<bodyLength)
-        return Array(UnsafeRawBufferPointer(rebasing: writer.bytes[bodyLength...]))
+        let document = Array(UnsafeRawBufferPointer(rebasing: writer.bytes[bodyLength...]))
+        withExtendedLifetime(writer) {}
+        return document
     }
 }
 

@@ -121,7 +121,7 @@ package struct StoredDocument: Sendable {
     /// A copy of the state.
     package var bytes: [UInt8] {
         switch source {
-        case .log(let logged): Array(logged.bytes)
+        case .log(let logged): withExtendedLifetime(logged.snapshot) { Array(logged.bytes) }
         case .memory(let bytes): bytes
         }
     }

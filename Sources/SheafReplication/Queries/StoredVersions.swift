@@ -99,6 +99,6 @@ package struct StoredVersions: VersionSource {
         let cursor = log.tree.cursor()
         let before = keys.lower.span.withUnsafeBytes { log.tree.rank(of: $0) }
         guard cursor.seek(rank: before + number) else { return nil }
-        return documents.address(ofKey: cursor.key)
+        return withExtendedLifetime(cursor) { documents.address(ofKey: cursor.key) }
     }
 }

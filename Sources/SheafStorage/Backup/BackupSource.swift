@@ -78,12 +78,15 @@ struct EarlierBackup {
     func has(_ file: BackupSegment) -> Bool {
         let name = file.segment.name
         guard file.isFinal, name != last, let footer = file.segment.footer,
-            let mapping = map(name, length: file.length),
-            let header = try? SegmentHeader(decoding: mapping.bytes)
+            let mapping = map(name, length: file.length)
         else { return false }
-        return header == file.segment.header
-            && SegmentFooter(
-                decoding: mapping.bytes, at: footer.contentLength, store: header.store) == footer
+        return withExtendedLifetime(mapping) {
+            guard let header = try? SegmentHeader(decoding: mapping.bytes) else { return false }
+            return header == file.segment.header
+                && SegmentFooter(
+                    decoding: mapping.bytes, at: footer.contentLength, store: header.store)
+                    == footer
+        }
     }
 
     /// Whether the backup has a file with these first bytes and this length.
@@ -91,7 +94,9 @@ struct EarlierBackup {
         guard let mapping = map(name, length: length), mapping.count >= head.count else {
             return false
         }
-        return mapping.bytes.slice(0..<head.count).elementsEqual(head)
+        return withExtendedLifetime(mapping) {
+            mapping.bytes.slice(0..<head.count).elementsEqual(head)
+        }
     }
 
     private func map(_ name: String, length: Int) -> FileMapping? {

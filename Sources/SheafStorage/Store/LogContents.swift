@@ -225,7 +225,9 @@ struct LogContents {
     ) throws(StorageError) -> StoreID? {
         guard let first = covers.first else { return nil }
         let mapping = try Self.map(first.name, in: volume)
-        return try? SegmentHeader(decoding: mapping.bytes).store
+        return withExtendedLifetime(mapping) {
+            try? SegmentHeader(decoding: mapping.bytes).store
+        }
     }
 
     /// Whether a log file was begun; an unsynced header may be missing or torn.

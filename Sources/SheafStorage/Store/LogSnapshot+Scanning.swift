@@ -23,10 +23,13 @@ extension LogSnapshot {
             RecordPointerBatch.minimumSorted...RecordPointerBatch.sortedTogether ~= expected
         {
             let batch = logOrders.batch(of: range) ?? cacheLogOrder(of: range, expected)
+            // The pointers are valid as long as the batch, which the cache may evict.
+            defer { withExtendedLifetime(batch) {} }
             _ = try body(batch.pointers)
             return
         }
         let batch = RecordPointerBatch(expected, isOrdered: order != .any)
+        defer { withExtendedLifetime(batch) {} }
         guard try fill(batch, from: range, order, body) else { return }
         batch.sortIfWanted()
         _ = try body(batch.pointers)

@@ -48,6 +48,8 @@ final class RecordPointerBatch {
             append(pointer)
         }
         for pointer in added[next...] { append(pointer) }
+        // Its pointers are valid as long as it exists.
+        withExtendedLifetime(sorted) {}
     }
 
     deinit {

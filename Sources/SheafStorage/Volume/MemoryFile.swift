@@ -53,8 +53,11 @@ final class MemoryFile: VolumeFile {
         let (region, size) = content.state.withLock { ($0.region, $0.size) }
         guard offset < size else { return 0 }
         let count = min(buffer.count, size - offset)
-        buffer.copyMemory(
-            from: UnsafeRawBufferPointer(start: region.base + offset, count: count))
+        // A write may replace the region meanwhile.
+        withExtendedLifetime(region) {
+            buffer.copyMemory(
+                from: UnsafeRawBufferPointer(start: region.base + offset, count: count))
+        }
         return count
     }
 
@@ -67,8 +70,11 @@ final class MemoryFile: VolumeFile {
             state.reserve(offset + count)
             (state.region.base + offset).copyMemory(from: source, byteCount: count)
             for case let region? in state.outgrown.map(\.region) where offset < region.capacity {
-                (region.base + offset).copyMemory(
-                    from: source, byteCount: min(count, region.capacity - offset))
+                // Its last mapping may be released meanwhile.
+                withExtendedLifetime(region) {
+                    (region.base + offset).copyMemory(
+                        from: source, byteCount: min(count, region.capacity - offset))
+                }
             }
             state.size = max(state.size, offset + count)
         }
