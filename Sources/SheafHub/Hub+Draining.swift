@@ -73,7 +73,7 @@ extension Hub {
         now < deadline ? min(deadline, now + stepNanoseconds) : nil
     }
 
-    /// Returns the time until which a hub waits that has ended its connections now.
+    /// Returns the time until which a hub waits after it has ended its connections.
     package static func lastDeadline(from now: UInt64) -> UInt64 { now + lastNanoseconds }
 
     /// Returns the time until which the thread of the peer must answer a question.

@@ -1,6 +1,6 @@
 /// The broadcasts that wait to be sent, the oldest first.
 package struct NATSBroadcasts: Sendable {
-    /// A message without a guarantee.
+    /// A message that is sent without a guarantee of delivery.
     package typealias Broadcast = (subject: String, bytes: [UInt8])
 
     /// Maximum number of broadcasts that wait; beyond it, the oldest ones are lost.
@@ -11,7 +11,7 @@ package struct NATSBroadcasts: Sendable {
     /// Creates an empty list.
     package init() {}
 
-    /// Whether none waits.
+    /// Whether no broadcast waits.
     package var isEmpty: Bool { broadcasts.isEmpty }
 
     /// Adds a broadcast; beyond the limit, the oldest one is lost.

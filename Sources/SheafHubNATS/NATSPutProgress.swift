@@ -7,7 +7,7 @@ package struct NATSPutProgress: Sendable {
 
     private var progressAt: UInt64
 
-    /// Begins to send the messages of an object.
+    /// Creates the progress of an object whose messages are sent from now on.
     package init(at now: UInt64) {
         progressAt = now
     }

@@ -102,7 +102,7 @@ import Testing
 
     /// Returns a document of two sites with the map `k.m`, whose only field refers to a stamp.
     ///
-    /// The last byte of the map says whether it has references; if not, a join copies it as it is.
+    /// The last byte of the map shows whether it has references; if not, a join copies it as it is.
     private func document(reference: UInt8, isAnnounced: Bool) -> [UInt8] {
         var writer = ByteWriter()
         writer.write([0, 35, 2])

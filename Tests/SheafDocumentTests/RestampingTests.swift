@@ -98,9 +98,9 @@ struct RestampingTests {
         #expect(isReplaced)
     }
 
-    /// Returns documents of as many sites, each with a field for each of its writes.
+    /// Returns a document for each of `sites` sites, with a field for each of its writes.
     ///
-    /// One is written; the others differ from it in the bytes of the site and of the fields' names.
+    /// One document is written; the others differ from it in the bytes of site and names.
     private static func documents(sites: Int, writes: Int) throws -> [BytesDocument] {
         let (siteMark, nameMark) = ([UInt8](repeating: 0xF1, count: 8), "\u{3042}")
         let site = Site(rawValue: 0xF1F1_F1F1_F1F1_F1F1)

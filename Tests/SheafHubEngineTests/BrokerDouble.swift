@@ -29,7 +29,7 @@
             var isConnected: Bool { client >= 0 }
             /// Whether pings after the first subscription are not answered.
             fileprivate var isSilent = false
-            /// Whether acknowledgments wait, and those that do.
+            /// Whether acknowledgments are held back, and the held ones.
             fileprivate var holdsAnswers = false
             fileprivate var heldAnswers: [String] = []
             fileprivate var stored = 0
@@ -115,7 +115,7 @@
                 }
                 if !isStopped { serve(client, port, state) }
                 state.withLock { state in
-                    // Its number may be another connection's from now on.
+                    // Its number may belong to another connection from now on.
                     _ = close(client)
                     state.client = -1
                 }

@@ -121,12 +121,12 @@
             log.stop()
         }
 
-        @Test func `a shard is followed at once, and not at the next check of the thread`() throws {
+        @Test func `a shard is followed before the next regular check of the thread`() throws {
             try withLog { broker, log, _ in
                 let shard = HubShard(0, of: Self.log)
                 // Under load the thread may not run soon enough in one of the attempts.
                 let isPrompt = (0..<40).contains { _ in
-                    // Meanwhile the thread does what the last attempt has left.
+                    // Meanwhile the thread finishes the work of the last attempt.
                     for _ in 0..<20 {
                         let count = broker.current.published.count
                         log.broadcast([1])
@@ -138,7 +138,7 @@
                     let isFollowed = broker.waits { $0.subscriptionCount > count }
                     let end = Clock.system.monotonicNanoseconds()
                     log.unfollow(shard)
-                    // The thread checks what is due every 250 ms.
+                    // The thread checks for due work every 250 ms.
                     return isFollowed && end - start < 125_000_000
                 }
                 #expect(isPrompt)

@@ -173,7 +173,7 @@ struct ShardReaderTimeTests {
         #expect(reader.violation == nil)
     }
 
-    @Test mutating func `a reader knows the digests of as many entries as its limit says`() {
+    @Test mutating func `a reader keeps the digests of entries up to its limit`() {
         var limits = ShardReader.Limits()
         limits.digests = 3
         reader = ShardReader(log: Self.log, shard: 0, limits: limits)

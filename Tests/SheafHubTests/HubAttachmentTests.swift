@@ -55,7 +55,7 @@ import Testing
         }
         let start = Clock.system.monotonicNanoseconds()
         await first.drain()
-        // It waits for its files, and no longer.
+        // The hub waits for its files, and no longer.
         let end = start + UInt64(options.drainSeconds) * 1_000_000_000
         #expect(Clock.system.monotonicNanoseconds() < end)
         try await first.close()

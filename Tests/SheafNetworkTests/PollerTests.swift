@@ -82,7 +82,7 @@ struct PollerTests {
         #expect(events() == [:])
     }
 
-    @Test func `a closed connection is ready for everything`() throws {
+    @Test func `a closed connection is ready for all events`() throws {
         let pipe = try Pipe()
         try poller.set(pipe.reading, token: 7, reading: false, writing: false)
         #expect(events() == [:])

@@ -13,7 +13,7 @@ import Testing
         return meter.counted
     }
 
-    /// Returns what the longer one of two values costs more, with each kind of charge.
+    /// Returns the additional cost of the longer one of two values, for each kind of charge.
     private func differences(_ short: Value, _ long: Value) throws -> [Int] {
         func charges(_ value: Value) throws -> [Int] {
             let values: [Value?] = [nil, value]

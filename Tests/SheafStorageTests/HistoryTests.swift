@@ -151,7 +151,7 @@ import Testing
         try engine.close()
     }
 
-    @Test func `a store knows how far compaction has dropped removals`() throws {
+    @Test func `a store keeps the position up to which compaction dropped removals`() throws {
         let engine = try engine()
         func removal() -> LogPosition? {
             Array("gone".utf8).span.withUnsafeBytes { engine.snapshot().removal(of: $0) }?.position

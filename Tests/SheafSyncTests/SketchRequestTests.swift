@@ -3,7 +3,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// When the receiver of a reconciliation requests a sketch.
+/// The requests for a sketch by the receiver of a reconciliation.
 @Suite struct SketchRequestTests {
     /// Two lists of 2,000 documents, of which every fortieth differs.
     private struct Pair {

@@ -10,7 +10,7 @@ package enum AllocationProbe {
     /// Number of blocks of each length; the code must use fewer of a length at a time.
     private static let blockCount = 6
 
-    /// Whether released blocks are returned at once; the sanitizers keep them for a while.
+    /// Whether released blocks are returned immediately; the sanitizers keep them for a while.
     package static let isPossible = lostBlocks({}) == 0
 
     /// Returns the number of blocks of 256 to 1,024 bytes that `body` does not release.

@@ -110,7 +110,7 @@ struct StoppingTests {
 
     private func fill(_ peer: RunningPeer) throws {
         let big = String(repeating: "xy", count: 500)
-        // The statements and subscriptions take long even for so few documents.
+        // The statements and subscriptions take long even for few documents.
         for first in stride(from: 0, to: 200, by: 100) {
             let documents = (first..<first + 100).map { "({'_id': \($0), 'big': '\(big)'})" }
             try peer.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))

@@ -39,7 +39,7 @@ package struct OpenedLog: Sendable {
     /// Interval between attempts to connect to an engine that does not respond.
     private static let retryNanoseconds: UInt64 = 1_000_000_000
 
-    /// Returns the time in nanoseconds until the next attempt; nil after the end of all of them.
+    /// Returns the nanoseconds until the next attempt; nil if the time for attempts has passed.
     package static func pause(at now: UInt64, until end: UInt64) -> UInt64? {
         now < end ? min(end - now, retryNanoseconds) : nil
     }

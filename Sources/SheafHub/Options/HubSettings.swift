@@ -55,13 +55,13 @@ package struct HubSettings: Sendable {
 
     package init() {}
 
-    /// Returns the time, in nanoseconds, at which the step after one that has ended begins.
+    /// Returns the time, in nanoseconds, at which the next step begins.
     ///
-    /// - Parameter milliseconds: The interval unless the step has failed.
+    /// - Parameter milliseconds: The interval after a step that has not failed.
     package func nextStep(
         after milliseconds: UInt64, hasFailed: Bool, at now: UInt64
     ) -> UInt64 {
-        // An engine may return after a failure.
+        // An engine may respond again after a failure.
         now + (hasFailed ? retryMilliseconds : milliseconds) * 1_000_000
     }
 

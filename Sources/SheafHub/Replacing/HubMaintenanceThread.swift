@@ -125,7 +125,7 @@ package final class HubMaintenanceThread: Sendable {
         }
     }
 
-    /// When the next step begins.
+    /// Returns the time at which the next step begins.
     private static func next(
         after result: Outcome, _ settings: HubSettings
     ) -> UInt64 {

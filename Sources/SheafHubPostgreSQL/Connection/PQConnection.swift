@@ -120,7 +120,7 @@
     }
 
     extension ServerWarnings {
-        /// Receives a notice of a connection, whose warnings are `owner`.
+        /// Records a notice of the connection whose warnings are `owner`.
         fileprivate static func receive(
             _ owner: UnsafeMutableRawPointer?, _ result: OpaquePointer?
         ) {

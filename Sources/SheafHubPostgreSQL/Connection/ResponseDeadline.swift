@@ -2,7 +2,7 @@
 package struct ResponseDeadline: Sendable {
     package let time: UInt64
 
-    /// Creates the deadline for a server that has sent something, or been sent something, now.
+    /// Creates the deadline of a server that has just sent or received something.
     package init(from now: UInt64) {
         time = now + PostgreSQLLimits.responseSeconds * 1_000_000_000
     }

@@ -5,7 +5,7 @@ package struct WaitingBroadcasts: Sendable {
     /// Creates an empty list.
     package init() {}
 
-    /// Whether none waits.
+    /// Whether no broadcast waits.
     package var isEmpty: Bool { broadcasts.isEmpty }
 
     /// Adds a broadcast; beyond the limit, the oldest one is discarded.

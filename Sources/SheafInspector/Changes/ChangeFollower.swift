@@ -12,7 +12,7 @@ final class ChangeFollower: Sendable {
     private struct State: Sendable {
         /// Clients that the thread does not know yet.
         var added: [Client] = []
-        /// The bodies of those that it knows.
+        /// The bodies of the clients that the thread knows.
         var followed: [StreamBody] = []
         var thread: Thread?
         /// Whether a client has received everything, so that there is room again.

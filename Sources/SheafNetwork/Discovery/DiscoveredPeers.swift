@@ -8,7 +8,7 @@ package struct DiscoveredPeers {
 
     package init() {}
 
-    /// Returns the peers that may be tried, in the order in which they are, besides some of them.
+    /// Returns the peers that may be tried, in their order, except those in `tried`.
     package func ready(
         at now: UInt64, besides tried: Set<AnnouncedName> = []
     ) -> [DiscoveredPeer] {

@@ -66,7 +66,7 @@
             Self.pauseMilliseconds(after: Self.now() - lastEvents.load(ordering: .relaxed))
         }
 
-        /// Returns the time in which a wait only collects events; `nanoseconds` have passed.
+        /// Returns the time in which a wait only collects events, `nanoseconds` after the last.
         package static func pauseMilliseconds(after nanoseconds: UInt64) -> Int32 {
             nanoseconds < pauseNanoseconds
                 ? Int32((pauseNanoseconds - nanoseconds + 999_999) / 1_000_000) : 0

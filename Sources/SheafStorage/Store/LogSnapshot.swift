@@ -24,7 +24,7 @@ package final class LogSnapshot: Sendable {
     let chain: UInt64
     /// The grown length of the log, as in `EngineState`.
     ///
-    /// The snapshots of readers, which have no use for it, keep the first one.
+    /// Readers do not use it, so their snapshots keep the first value.
     let grownLength: Int
 
     init(

@@ -1,7 +1,7 @@
 /// The runs of an observed statement at which an incremental view is tried.
 ///
-/// A result with too many rows has none. It may have fewer rows later, but an attempt takes as long
-/// as the run itself, so most runs make none.
+/// A result with too many rows has no view. It may have fewer rows later, but an attempt takes as
+/// long as the run itself, so most runs make no attempt.
 package struct ViewAttempts {
     /// Number of runs without an attempt after a result with too many rows.
     private static let pausedRuns = 64

@@ -14,13 +14,13 @@ struct DiscoveryLimitTests: PacketTests {
         links.add(key, on: [1], port: nil)
     }
 
-    /// Sends a packet of another host, which arrives at once.
+    /// Sends a packet of another host, which arrives immediately.
     private func inject(_ message: DNSMessage) {
         links.inject(message.bytes, on: 1, from: Self.foreign)
         links.run(seconds: 0.000_001)
     }
 
-    @Test func `the last 64 peers that have said goodbye have departed`() {
+    @Test func `the last 64 withdrawn peers count as departed`() {
         links.run(seconds: 10)
         let peers = (0..<65).map { number in
             PeerKey(unchecked: [UInt8](repeating: UInt8(number), count: 32))

@@ -223,7 +223,7 @@ struct DiscoveryPacketTests: PacketTests {
                 Self.service.prefixed(by: "\(name)"), DNSType.service, permitsUnicast: true)
         ]
         let bytes = query.bytes
-        /// Returns the receivers of the packets that answer the question at once.
+        /// Returns the receivers of the packets that answer the question immediately.
         func receivers() -> [PacketSource?] {
             bytes.withUnsafeBytes {
                 machine.receive($0, on: link, from: Self.foreign, now: now)

@@ -74,7 +74,7 @@ import Testing
 
     /// Discards the former states, on which the read rule would be evaluated.
     ///
-    /// The peer learns of the deletion of the document that it wrote, and of one that is readable
+    /// The peer receives deletions of the document that it wrote, and of one that is readable
     /// because of its `_id`. The other document may never have been readable, so the peer keeps it.
     @Test(arguments: [false, true])
     func `a peer with limited rights learns of deletions of the documents that it wrote`(

@@ -8,9 +8,9 @@ import SheafStatements
 import SheafSync
 import Testing
 
-/// The times at which a hub seeks files at its clients, and the parts in which it puts them.
+/// The times at which a hub requests files of its clients, and the parts in which it puts them.
 @Suite struct HubFileTimeTests {
-    /// The last of some hubs, and what moves its files.
+    /// The last one of several hubs, and the machine that moves its files.
     private struct Mover {
         let log = LogDouble(seed: 1)
         let scene: DocumentScene
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [(524_287, 1), (524_288, 1), (524_289, 2)])
-    func `a part of a file has as many chunks as the settings say`(
+    func `a part of a file has the configured number of chunks`(
         _ length: Int, _ parts: Int
     ) throws {
         var mover = try Mover()

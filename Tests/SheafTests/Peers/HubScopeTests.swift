@@ -51,7 +51,7 @@ import Testing
             0, DQL(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(id)'})"))
     }
 
-    /// Ends to share a collection of the first hub.
+    /// Stops sharing a collection of the first hub.
     private func hide(_ collection: String, _ scene: DocumentScene) throws {
         try scene.execute(
             0,

@@ -52,7 +52,7 @@ struct LostWriteTests {
         #expect(try scene.rows(0, all) == rows)
     }
 
-    /// The store lacks the whole document, so that no state of its own shows the lost write.
+    /// The store lacks the complete document, so that no state of its own shows the lost write.
     @Test func `a store that receives a document that it has lost draws a new site`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])

@@ -15,7 +15,7 @@ struct SeparateCommitTests {
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.rows(1, "SELECT * FROM cars").count == 2)
         let before = scene.nodes[1].newestCommit
-        // They are sent together, because the replicator learns of all of them at once.
+        // They are sent together, because the replicator is notified of all of them together.
         for statement in statements { try scene.nodes[0].store.execute(statement) }
         try scene.published(0)
         try scene.run()

@@ -29,7 +29,7 @@ struct SyncEstimateTests {
 
     private struct NoProgress: Error {}
 
-    @Test func `the documents of whole collections are counted`() throws {
+    @Test func `the documents of complete collections are counted`() throws {
         let one = try progress(["SELECT * FROM cars"])
         #expect(one.remaining.map { $0 + one.documents } == 200)
         let two = try progress(["SELECT * FROM cars", "SELECT * FROM boats"])

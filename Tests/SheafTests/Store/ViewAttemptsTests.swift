@@ -1,7 +1,7 @@
 import SheafStore
 import Testing
 
-/// When a result that had too many rows is maintained incrementally again.
+/// The runs at which a result that had too many rows is maintained incrementally again.
 @Suite struct ViewAttemptsTests {
     @Test func `a view is tried at each run, except for the 64 runs after a failure`() {
         var attempts = ViewAttempts()
