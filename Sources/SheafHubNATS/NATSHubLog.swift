@@ -87,11 +87,7 @@
             try followers.start()
             let broadcasts: OpaqueSubscription
             do throws(HubLogError) {
-                broadcasts = OpaqueSubscription(
-                    try session.subscribe(
-                        names.broadcasts, number, messages: Receiver.waitingBroadcasts))
-                // The broker has the subscription before another hub learns of this one.
-                try session.flush()
+                broadcasts = try subscribe(session, number)
             } catch {
                 followers.stop()
                 throw error
@@ -100,6 +96,23 @@
             return Parts(
                 session: session, streams: streams, publisher: publisher, followers: followers,
                 objects: objects, events: events, broadcasts: broadcasts, receiver: number)
+        }
+
+        /// Subscribes to the broadcasts of other hubs.
+        private func subscribe(
+            _ session: NATSSession, _ number: UInt
+        ) throws(HubLogError) -> OpaqueSubscription {
+            let broadcasts = OpaqueSubscription(
+                try session.subscribe(
+                    names.broadcasts, number, messages: Receiver.waitingBroadcasts))
+            do throws(HubLogError) {
+                // The broker has the subscription before another hub learns of this one.
+                try session.flush()
+            } catch {
+                broadcasts.end()
+                throw error
+            }
+            return broadcasts
         }
 
         private var parts: Parts? {

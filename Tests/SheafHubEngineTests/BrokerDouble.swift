@@ -25,6 +25,8 @@
             var isFull = false
             /// Number of subscriptions that the client has begun.
             fileprivate(set) var subscriptionCount = 0
+            /// Number of subscriptions that the client has ended.
+            fileprivate(set) var endedCount = 0
             /// Whether a client is connected.
             var isConnected: Bool { client >= 0 }
             /// Whether pings after the first subscription are not answered.
@@ -157,6 +159,7 @@
                     state.subscriptionCount += 1
                 }
                 state.broadcast()
+            case "UNSUB": state.withLock { $0.endedCount += 1 }
             case "PUB", "HPUB":
                 let total = Int(words[words.count - 1]) ?? 0
                 let next = end + 1 + total + 2

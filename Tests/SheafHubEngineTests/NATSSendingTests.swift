@@ -107,7 +107,7 @@
             }
         }
 
-        @Test func `a log that cannot be opened ends its threads and its connection`() throws {
+        @Test func `a log that cannot be opened ends its threads and its subscription`() throws {
             let broker = try BrokerDouble()
             defer { broker.stop() }
             broker.becomeSilent()
@@ -118,6 +118,8 @@
             // The threads retain the connection.
             let isClosed = broker.waits { !$0.isConnected }
             #expect(isClosed)
+            #expect(broker.current.subscriptionCount == 1)
+            #expect(broker.current.endedCount == 1)
             log.stop()
         }
 
