@@ -129,6 +129,15 @@ import Testing
         #expect(volume.trace.split(separator: "\n").count == 200)
     }
 
+    @Test func `a trace may start after more calls than it has`() throws {
+        let volume = SimulatedVolume(files: ["a": [1]])
+        let file = try volume.open("a", .write)
+        for _ in 0..<300 { _ = try file.size() }
+        volume.startTrace()
+        try file.writeFully([1], at: 0)
+        #expect(volume.trace == "302: write a 1 bytes at 0")
+    }
+
     @Test func `a volume survives an export to a directory and an import`() throws {
         let files = ["a": SeededRandom.someBytes(5_000), "b": []]
         let directory = TemporaryDirectory()

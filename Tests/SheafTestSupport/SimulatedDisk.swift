@@ -111,12 +111,11 @@ struct SimulatedDisk: Sendable {
         guard !isPowerCut else { throw VolumeError(operation, name, .powerCut) }
         counters.count(operation)
         let verdict = verdict(operation, name)
-        if trace != nil {
-            let number = counters.total
-            if number > Self.maximumTrace { trace?.removeFirst() }
+        if let length = trace?.count {
+            if length >= Self.maximumTrace { trace?.removeFirst() }
             trace?.append(
                 SimulatedCall(
-                    number: number, operation: operation, name: name, offset: offset,
+                    number: counters.total, operation: operation, name: name, offset: offset,
                     count: count, verdict: verdict))
         }
         return verdict
