@@ -126,6 +126,12 @@ struct FedShard {
         }
     }
 
+    /// When the entries that the first group lacks were requested, or the last one of them arrived;
+    /// nil if it lacks none.
+    var requestedAt: UInt64? {
+        waiting.first.flatMap { $0.isComplete ? nil : $0.requestedAt }
+    }
+
     /// Returns the entries to read again for the first group, at most once in a time in which none
     /// of them arrive.
     mutating func missingEntries(

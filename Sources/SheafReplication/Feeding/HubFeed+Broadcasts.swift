@@ -90,8 +90,10 @@ extension HubFeed {
             : (hubs.values.map { $0.lastBeat + limits.liveNanoseconds }
                 + [openedAt + limits.listenNanoseconds]).filter { $0 > lastTick }
         let retries = (shards.map(\.retryAt) + [readAgainAt]).compactMap { $0 }
-            .filter { $0 > lastTick }
-        return ([beat] + answers + ends + retries).min() ?? beat
+        let requests = shards.compactMap(\.requestedAt).map { $0 + limits.rereadNanoseconds }
+        let repeated = (retries + requests).filter { $0 > lastTick }
+        let losses = shards.compactMap { $0.appender.nextLoss(after: lastTick, limits) }
+        return ([beat] + answers + ends + repeated + losses).min() ?? beat
     }
 
     mutating func tick(_ queries: QueryEngine, at now: UInt64) {

@@ -194,6 +194,16 @@ struct ShardAppender {
         }
     }
 
+    /// Returns the first time after another one at which messages may count as lost, or may be
+    /// replaced again; nil if the engine has lost none.
+    func nextLoss(after time: UInt64, _ limits: HubFeedLimits) -> UInt64? {
+        guard let last = pending.lastIndex(where: { $0.entry != nil }),
+            pending[..<last].contains(where: { $0.isAcknowledged && $0.entry == nil })
+        else { return nil }
+        // The messages that replace them follow them, also if they are lost, too.
+        return pending.lazy.map { $0.builtAt + limits.needNanoseconds }.filter { $0 > time }.min()
+    }
+
     /// When a message was built that waits; nil for another one.
     func builtAt(_ id: HubMessageID) -> UInt64? {
         index(of: id.sequence).flatMap { pending[$0].message.id == id ? pending[$0].builtAt : nil }

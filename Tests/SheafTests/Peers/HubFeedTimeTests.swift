@@ -123,6 +123,26 @@ import Testing
         #expect(isHubDurable(scene))
     }
 
+    @Test func `a lost message is replaced in time, also between two beats`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.reader.needNanoseconds = 1_000_000_000
+        let scene = try scene(log, limits: limits)
+        log.faults.losesEntry = 1_000
+        try insert(scene)
+        log.faults.losesEntry = 0
+        try insert(scene, "b")
+        let count = log.count
+        log.faults.losesEntry = 1_000
+        for replacements in 0..<3 {
+            // The hub sends a beat, and the next one a second later.
+            try scene.advance(milliseconds: 4_999)
+            #expect(log.count == count + replacements)
+            try scene.advance(milliseconds: 1)
+            #expect(log.count == count + replacements + 1)
+        }
+    }
+
     @Test(arguments: [2, 3, 4])
     func `more groups than the limit become hub-durable in pairs`(_ limit: Int) throws {
         let log = LogDouble(seed: 1)

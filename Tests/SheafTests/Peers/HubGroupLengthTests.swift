@@ -170,6 +170,23 @@ import Testing
         #expect(try scene.content(of: 1) == scene.content(of: 0))
     }
 
+    @Test func `entries are requested again in time, also between two beats`() throws {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        limits.reader.stagedLength = 0
+        limits.rereadNanoseconds = 1_500_000_000
+        let scene = try scene(log, limits)
+        log.holdsRereads = true
+        try insertFour(scene)
+        for count in 1...3 {
+            // The hubs send beats, and the next ones a second later.
+            try scene.advance(milliseconds: 1_499)
+            #expect(log.rereads.count == count)
+            try scene.advance(milliseconds: 1)
+            #expect(log.rereads.count == count + 1)
+        }
+    }
+
     @Test func `commits that wait are not all merged into one group`() throws {
         let log = LogDouble(seed: 1)
         var limits = HubFeedLimits()
