@@ -374,7 +374,7 @@ package final class PairedSimulations {
         try each { simulation in
             let node = simulation.nodes[1]
             guard let queries = try? node.subscriptions(texts) else { return }
-            try node.replicator.subscribe(queries)
+            node.replicator.subscribe(queries)
             try simulation.perform(1)
         }
     }

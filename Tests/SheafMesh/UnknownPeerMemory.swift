@@ -78,7 +78,7 @@ private final class FloodScene {
         }
         replicator.processPublished()
         let query = DQL(verbatim: "SELECT * FROM cars")
-        try replicator.subscribe([
+        replicator.subscribe([
             try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
         ])
         replicator.connect(1, at: now)

@@ -241,10 +241,7 @@ final class PeerLoop: Sendable {
             replicator.handleOutcome(outcome)
             receiveLimit.recordProcessed(unwritten: replicator.unwrittenLength)
         case .entered(let job): write(job)
-        case .subscribed(let queries):
-            do throws(StoreError) { try replicator.subscribe(queries) } catch {
-                store.queries.log?.write(.error, "a subscription cannot be sent: \(error.message)")
-            }
+        case .subscribed(let queries): replicator.subscribe(queries)
         case .fetch(let id): replicator.fetch(id, at: now)
         case .cancelFetch(let id): replicator.cancelFetch(id)
         case .stopConnections: replicator.stop()

@@ -6,6 +6,8 @@ struct LocalSubscriptions {
     var queries: [SubscriptionQuery] = []
     /// All requested queries, including those that other queries cover.
     var requested: [SubscriptionQuery] = []
+    /// The requested queries that exceed a limit with the current time, as they were requested.
+    var unsendable: Set<SubscribedQuery> = []
     /// Whether some queries depend on the current time.
     var hasWindows = false
     /// The time of the last scheduled renewal of these queries; nil before the first tick.

@@ -35,6 +35,9 @@ package struct SubscriptionQuery: Sendable {
     /// Whether the query depends on the current time, so that it must be renewed.
     package var isWindow: Bool { window != nil }
 
+    /// The query as it was requested, before the time of `clock()` was fixed.
+    var requestedWire: SubscribedQuery { window?.requested ?? wire }
+
     /// The text of the query, as it was registered.
     package var text: String { (window?.statement ?? statement)?.text ?? wire.text }
 

@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStatements
@@ -14,8 +14,8 @@ extension Replicator {
     /// Replaces the subscription of this peer.
     ///
     /// Queries that read `clock()` are sent with a fixed time (`Replicator+Windows.swift`).
-    package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
-        guard try replaceSubscription(with: queries) else {
+    package func subscribe(_ queries: [SubscriptionQuery]) {
+        guard replaceSubscription(with: queries) else {
             for connection in orderedConnections { renewIfCollectionsChanged(connection) }
             return pump()
         }
@@ -26,16 +26,30 @@ extension Replicator {
     }
 
     /// Replaces the queries, but does not send them; returns false if they are the same.
-    func replaceSubscription(with requested: [SubscriptionQuery]) throws(StoreError) -> Bool {
+    ///
+    /// A query that exceeds a limit with the current time is left out while it does.
+    func replaceSubscription(with requested: [SubscriptionQuery]) -> Bool {
         let wall = wallMilliseconds
-        var renewed: [SubscriptionQuery] = []
+        var (renewed, sendable): ([SubscriptionQuery], [SubscriptionQuery]) = ([], [])
+        var unsendable: Set<SubscribedQuery> = []
         var tally = SubscriptionTally()
         for query in requested {
-            renewed.append(try query.renewed(at: wall, self.queries))
-            try tally.add(renewed[renewed.count - 1])
+            do throws(StoreError) {
+                let current = try query.renewed(at: wall, self.queries)
+                try tally.add(current)
+                renewed.append(current)
+                sendable.append(current)
+            } catch {
+                renewed.append(query)
+                guard unsendable.insert(query.requestedWire).inserted,
+                    !subscriptions.unsendable.contains(query.requestedWire)
+                else { continue }
+                self.queries.log?.write(.error, "a subscription cannot be sent: \(error.message)")
+            }
         }
+        subscriptions.unsendable = unsendable
         // A query that another one covers would cost the remote peer time without a benefit.
-        let queries = SubscriptionQuery.effective(renewed)
+        let queries = SubscriptionQuery.effective(sendable)
         let wire = queries.map(\.wire)
         let isWider = !SubscriptionQuery.areCovered(queries, by: subscriptions.queries)
         subscriptions.wallMilliseconds = wall

@@ -52,13 +52,7 @@ extension Replicator {
             return
         }
         let former = subscriptions
-        do throws(StoreError) {
-            guard try replaceSubscription(with: subscriptions.requested) else { return }
-        } catch {
-            queries.log?.write(
-                .error, "the time of a subscription cannot be renewed: \(error.message)")
-            return
-        }
+        guard replaceSubscription(with: subscriptions.requested) else { return }
         for connection in orderedConnections
         where connection.session.isOpen && connection.receiver.former == nil {
             connection.receiver.former = former

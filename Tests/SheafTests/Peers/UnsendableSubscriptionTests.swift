@@ -1,5 +1,6 @@
 import Sheaf
 import SheafEngine
+import SheafReplication
 import SheafStatements
 import SheafStorage
 import SheafSync
@@ -48,6 +49,29 @@ struct UnsendableSubscriptionTests {
         #expect(found.count == 1)
         let start = "error: a subscription cannot be sent: the query of a subscription has "
         #expect(found.first?.hasPrefix(start) == true, "\(found)")
+        // It is logged once, although each change renews it again.
+        try peer.sync.registerSubscription("SELECT * FROM planes")
+        _ = peer.answer { _ in true }
+        let later = lines.withLock { $0.filter { $0.contains("cannot be sent") } }
+        #expect(later == found)
         try await peer.close()
+    }
+
+    @Test func `a subscription that cannot be sent does not affect others`() throws {
+        let scene = try DocumentScene(2)
+        let clock = scene.nodes[1].clock
+        let wall = clock.clock.wallMilliseconds()
+        clock.setWall(milliseconds: Self.year10000)
+        let long = try scene.nodes[1].store.subscriptions([query])
+        clock.setWall(milliseconds: wall)
+        try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'a'})")
+        try scene.connect(0, 1)
+        scene.nodes[1].replicator.subscribe(long)
+        let boats = try scene.nodes[1].store.subscriptions(["SELECT * FROM boats"])
+        scene.nodes[1].replicator.subscribe(long + boats)
+        try scene.perform(1)
+        try scene.run()
+        #expect(try scene.rows(1, "SELECT _id FROM boats").count == 1)
+        #expect(scene.nodes[1].store.errors.count == 1)
     }
 }
