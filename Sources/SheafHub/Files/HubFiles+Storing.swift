@@ -36,7 +36,12 @@ extension HubFiles {
         let missing = unstored.filter { $0.value.pace.isDue(at: now) && !local.contains($0.key) }
         let due = sorted(missing.keys, by: \.soughtAt)
         let limit = here.isEmpty ? Self.maximumChecked : Self.checkedBesides
-        for id in due.prefix(limit) { _ = try attempt(id, at: now, &events) }
+        var count = 0
+        // A search that has made room for another one is not due any more.
+        for id in due where count < limit && unstored[id]?.pace.isDue(at: now) ?? false {
+            count += 1
+            _ = try attempt(id, at: now, &events)
+        }
         isBusy = isBusy || !here.isEmpty || due.count > limit
         try seek(at: now)
         return events
@@ -148,6 +153,9 @@ extension HubFiles {
         }
         guard let longest = sorted(searches, by: \.soughtAt).first else { return false }
         unstored[longest]?.soughtUntil = 0
+        if unstored[longest]?.pace.isDue(at: now) ?? false {
+            unstored[longest]?.pace = Self.pace(startingAt: now + Self.waitMilliseconds)
+        }
         sought.remove(longest)
         return true
     }

@@ -99,6 +99,25 @@ import Testing
         #expect(mover.seeks == (hasRoom ? 66 : 64))
     }
 
+    @Test func `a search that makes room for a file ends, and no other one`() throws {
+        var mover = try Mover()
+        let samples = (0..<65).map { SampleFile(seed: 100 + $0, length: 10) }
+        try mover.insert(samples, by: 1)
+        for _ in 0..<2 { try mover.step(after: 0) }
+        mover.scene.nodes[mover.hub].keepsFrames = true
+        try mover.step(after: 5_000)
+        var (begun, ended): ([[UInt8]], [[UInt8]]) = ([], [])
+        for bytes in mover.scene.nodes[mover.hub].frames
+        where FrameType(rawValue: bytes[8]) == .seek {
+            let seek = try bytes[9...].withUnsafeBytes { try Seek(decoding: $0) }
+            if seek.hops > 0 { begun.append(seek.id) } else { ended.append(seek.id) }
+        }
+        // All searches are equally long; the first one is that of the lowest id.
+        let ids = samples.map(\.id.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+        #expect(begun == [ids[64]])
+        #expect(ended == [ids[0]])
+    }
+
     @Test(arguments: [(524_287, 1), (524_288, 1), (524_289, 2)])
     func `a part of a file has the configured number of chunks`(
         _ length: Int, _ parts: Int
