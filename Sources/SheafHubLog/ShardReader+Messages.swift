@@ -202,8 +202,8 @@ extension ShardReader {
                     author: author, extent: first.extent, replaces: replaces, parts: parts)))
         guard replaces, first.extent.base > 0 else { return }
         let range = first.extent.base...first.extent.commit
-        let isReplaced = change(author) { $0.replace(range) }
-        if !isReplaced { giveUpFirst(of: author, at: ring.last) }
+        // Giving up the first missing messages may make no room if other messages follow them.
+        while !change(author, { $0.replace(range) }), giveUpFirst(of: author, at: ring.last) {}
         discardGroups(of: author, around: range)
     }
 

@@ -202,7 +202,8 @@ struct ShardReaderTimeTests {
     }
 
     @Test mutating func `256 ranges of replaced messages wait for a missing one`() {
-        for _ in 1...514 { _ = chain.mark(.start, commit: 1) }
+        var marks: [[UInt8]] = []
+        for _ in 1...514 { marks.append(chain.mark(.start, commit: 1).bytes) }
         let lost = ShardEffect.fault(.lostMessages(author, 1...1))
         for number in UInt64(1)...257 {
             // The messages between the replaced ones are missing, too.
@@ -212,6 +213,10 @@ struct ShardReaderTimeTests {
         }
         #expect(kinds == [.loss])
         #expect(reader.violation == nil)
+        // The last range has the room that was made.
+        receive(marks[513])
+        #expect(
+            reader.drainEffects() == [.fault(.repetition(author, sequence: 514, entry: entry))])
     }
 
     @Test(arguments: [(65_536, false), (65_537, true)] as [(UInt64, Bool)])
