@@ -50,8 +50,13 @@ import Testing
                 (0, 10), (1, 10), (1_000_000, 9), (8_999_999, 2), (9_000_000, 1), (9_999_999, 1),
                 (10_000_000, 0), (10_000_001, 0), (.max, 0),
             ] as [(UInt64, Int32)] {
-                #expect(FileWatch.pauseMilliseconds(after: elapsed) == pause)
+                #expect(FileWatch.pauseMilliseconds(at: elapsed, eventsAt: 0) == pause)
             }
+        }
+
+        @Test func `events that another thread reads meanwhile are the last ones`() {
+            #expect(FileWatch.pauseMilliseconds(at: 7, eventsAt: 8) == 10)
+            #expect(FileWatch.pauseMilliseconds(at: 0, eventsAt: .max) == 10)
         }
     #endif
 

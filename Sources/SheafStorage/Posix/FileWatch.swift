@@ -63,13 +63,16 @@
 
         /// Returns the time in which a wait only collects events.
         private func pauseMilliseconds() -> Int32 {
-            Self.pauseMilliseconds(after: Self.now() - lastEvents.load(ordering: .relaxed))
+            Self.pauseMilliseconds(
+                at: Self.now(), eventsAt: lastEvents.load(ordering: .relaxed))
         }
 
-        /// Returns the time in which a wait only collects events, `nanoseconds` after the last.
-        package static func pauseMilliseconds(after nanoseconds: UInt64) -> Int32 {
-            nanoseconds < pauseNanoseconds
-                ? Int32((pauseNanoseconds - nanoseconds + 999_999) / 1_000_000) : 0
+        /// Returns the time in which a wait only collects events.
+        package static func pauseMilliseconds(at now: UInt64, eventsAt last: UInt64) -> Int32 {
+            // Another thread may have read events after `now`.
+            let passed = now - min(now, last)
+            return passed < pauseNanoseconds
+                ? Int32((pauseNanoseconds - passed + 999_999) / 1_000_000) : 0
         }
 
         private static func now() -> UInt64 { Clock.system.monotonicNanoseconds() }
