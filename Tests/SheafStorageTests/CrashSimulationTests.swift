@@ -10,7 +10,7 @@ import Testing
         var digests: [UInt64] = []
         // The last seed is run twice to verify that runs are deterministic.
         for seed in [0, 1, 2, 3, 3].map({ firstSeed + $0 }) {
-            let simulation = CrashSimulation(seed: seed, imageShare: 3)
+            let simulation = CrashSimulation(seed: seed)
             try simulation.run()
             report.add(simulation.report)
             digests.append(simulation.report.digest)
