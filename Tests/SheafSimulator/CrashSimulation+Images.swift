@@ -20,7 +20,7 @@ extension CrashSimulation {
         // A sticky fault repeats the same call without any effect.
         guard situation != lastSituation else { return }
         lastSituation = situation
-        let count = volume.isSettled ? 1 : (phase.imagesPerCall + imageShare - 1) / imageShare
+        let count = volume.isSettled ? 1 : phase.imagesPerCall
         do {
             for _ in 0..<count {
                 report.images[phase, default: 0] += 1

@@ -8,8 +8,6 @@ import SheafTestSupport
 /// compared.
 package final class CrashSimulation {
     private let seed: UInt64
-    /// One in this number of images is drawn at each call, and at least one.
-    let imageShare: Int
     let hasFaults: Bool
     var random: SeededRandom
     var imageRandom: SeededRandom
@@ -39,9 +37,8 @@ package final class CrashSimulation {
     package internal(set) var report = Report()
 
     /// Creates the workload of `seed`; with an odd seed, disk calls also fail sometimes.
-    package init(seed: UInt64, isTraced: Bool = false, imageShare: Int = 1) {
+    package init(seed: UInt64, isTraced: Bool = false) {
         self.seed = seed
-        self.imageShare = imageShare
         hasFaults = seed % 2 == 1
         random = SeededRandom(seed: seed, "life")
         imageRandom = SeededRandom(seed: seed, "images")

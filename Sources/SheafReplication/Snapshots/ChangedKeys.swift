@@ -26,6 +26,8 @@ extension DocumentSnapshot {
         let received: Set<CommitID> =
             commit >= log.compactedThrough
             ? try receivedCommits(after: commit, from: source) : []
+        // Each key is kept then, so no record has to be read.
+        guard commit > 0 || !received.isEmpty else { return newer }
         var found: [[UInt8]] = []
         for key in newer {
             guard let last = try newestCommit(of: key), last > commit else { continue }

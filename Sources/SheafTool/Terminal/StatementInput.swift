@@ -72,11 +72,11 @@ enum StatementInput {
         while bytes.count < limit {
             let length = min(piece.count, limit - bytes.count)
             let count = piece.withUnsafeMutableBytes { read(STDIN_FILENO, $0.baseAddress, length) }
-            // No command handles signals before it has its statement, so none interrupts the call.
-            guard count >= 0 else {
+            if count == 0 { break }
+            guard count > 0 else {
+                if errno == EINTR { continue }
                 throw .failed("cannot read standard input: \(String(cString: strerror(errno)))")
             }
-            if count == 0 { break }
             bytes += piece.prefix(count)
         }
         return bytes
