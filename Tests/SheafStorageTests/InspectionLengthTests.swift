@@ -30,34 +30,20 @@ import Testing
 }
 
 /// A volume with one sparse file of zeros.
-private final class LongFileVolume: Volume {
-    private let base: SimulatedVolume
+private final class LongFileVolume: ForwardingVolume {
+    let inner: SimulatedVolume
     private let name: String
     private let length: Int
 
-    init(_ base: SimulatedVolume, _ name: String, _ length: Int) {
-        self.base = base
+    init(_ inner: SimulatedVolume, _ name: String, _ length: Int) {
+        self.inner = inner
         self.name = name
         self.length = length
     }
 
-    var path: String { base.path }
-
-    func names() throws(VolumeError) -> [String] { try base.names() }
-
     func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
-        name == self.name ? LongFile(name: name, length: length) : try base.open(name, access)
+        name == self.name ? LongFile(name: name, length: length) : try inner.open(name, access)
     }
-
-    func rename(_ name: String, to newName: String) throws(VolumeError) {
-        try base.rename(name, to: newName)
-    }
-
-    func remove(_ name: String) throws(VolumeError) { try base.remove(name) }
-
-    func synchronizeNamesOnce() throws(VolumeError) { try base.synchronizeNames() }
-
-    func lock() throws(VolumeError) -> LockOutcome { try base.lock() }
 }
 
 private final class LongFile: VolumeFile {

@@ -71,7 +71,7 @@ import Testing
 }
 
 /// A volume that a writer changes between the calls of a reader.
-private final class RacingVolume: Volume {
+private final class RacingVolume: ForwardingVolume {
     private struct State {
         /// The names that the next listing returns, if they are outdated.
         var staleNames: [String]?
@@ -80,7 +80,7 @@ private final class RacingVolume: Volume {
         var listings = 0
     }
 
-    private let inner: SimulatedVolume
+    let inner: SimulatedVolume
     private let state = Mutex(State())
 
     init(_ inner: SimulatedVolume) {
@@ -104,10 +104,6 @@ private final class RacingVolume: Volume {
         }
     }
 
-    var path: String { inner.path }
-    var identity: UInt64 { inner.identity }
-    var systemIdentity: UInt64 { inner.systemIdentity }
-
     func names() throws(VolumeError) -> [String] {
         let stale = state.withLock { state -> [String]? in
             defer { state.staleNames = nil }
@@ -123,30 +119,16 @@ private final class RacingVolume: Volume {
         guard name == FileName.syncedName else { return file }
         return RacingFile(file, of: self)
     }
-
-    func rename(_ name: String, to newName: String) throws(VolumeError) {
-        try inner.rename(name, to: newName)
-    }
-
-    func remove(_ name: String) throws(VolumeError) { try inner.remove(name) }
-
-    func synchronizeNamesOnce() throws(VolumeError) { try inner.synchronizeNamesOnce() }
-
-    func lock() throws(VolumeError) -> LockOutcome { try inner.lock() }
 }
 
 /// The mark of a racing volume.
-private final class RacingFile: VolumeFile {
-    private let inner: any VolumeFile
+private final class RacingFile: ForwardingFile {
+    let inner: any VolumeFile
     private let volume: RacingVolume
 
     init(_ inner: any VolumeFile, of volume: RacingVolume) {
         (self.inner, self.volume) = (inner, volume)
     }
-
-    var name: String { inner.name }
-
-    func size() throws(VolumeError) -> Int { try inner.size() }
 
     func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
@@ -155,18 +137,4 @@ private final class RacingFile: VolumeFile {
         if count > 0, volume.isTorn() { buffer[count - 1] ^= 1 }
         return count
     }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
-        try inner.write(bytes, at: offset)
-    }
-
-    func synchronizeOnce() throws(VolumeError) { try inner.synchronizeOnce() }
-
-    func truncate(to size: Int) throws(VolumeError) { try inner.truncate(to: size) }
-
-    func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
-        try inner.map(length: length, mode)
-    }
-
-    func close() { inner.close() }
 }

@@ -303,7 +303,7 @@ import Testing
 
 extension StagedRecordTests {
     /// A volume whose first sync of a temporary file fails.
-    private final class FailingVolume: Volume {
+    private final class FailingVolume: ForwardingVolume {
         struct State: Sendable {
             var hasBegun = false
             /// Whether the sync that has begun may end.
@@ -315,39 +315,20 @@ extension StagedRecordTests {
 
         init(_ inner: SimulatedVolume) { self.inner = inner }
 
-        var path: String { inner.path }
-        var identity: UInt64 { inner.identity }
-
-        func names() throws(VolumeError) -> [String] { try inner.names() }
         func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
             let file = try inner.open(name, access)
             return FileName(name) == .temporary ? FailingFile(file, state) : file
         }
-        func rename(_ name: String, to newName: String) throws(VolumeError) {
-            try inner.rename(name, to: newName)
-        }
-        func remove(_ name: String) throws(VolumeError) { try inner.remove(name) }
-        func synchronizeNamesOnce() throws(VolumeError) { try inner.synchronizeNamesOnce() }
-        func lock() throws(VolumeError) -> LockOutcome { try inner.lock() }
     }
 
-    private final class FailingFile: VolumeFile {
-        private let inner: any VolumeFile
+    private final class FailingFile: ForwardingFile {
+        let inner: any VolumeFile
         private let state: Monitor<FailingVolume.State>
 
         init(_ inner: any VolumeFile, _ state: Monitor<FailingVolume.State>) {
             (self.inner, self.state) = (inner, state)
         }
 
-        var name: String { inner.name }
-
-        func size() throws(VolumeError) -> Int { try inner.size() }
-        func read(
-            into buffer: UnsafeMutableRawBufferPointer, at offset: Int
-        ) throws(VolumeError) -> Int { try inner.read(into: buffer, at: offset) }
-        func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
-            try inner.write(bytes, at: offset)
-        }
         func synchronizeOnce() throws(VolumeError) {
             let isFirst = state.withLock { state in
                 defer { state.hasBegun = true }
@@ -360,11 +341,6 @@ extension StagedRecordTests {
             }
             try inner.synchronizeOnce()
         }
-        func truncate(to size: Int) throws(VolumeError) { try inner.truncate(to: size) }
-        func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
-            try inner.map(length: length, mode)
-        }
-        func close() { inner.close() }
     }
 
     @Test(arguments: [false, true])

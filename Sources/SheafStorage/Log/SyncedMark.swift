@@ -120,7 +120,7 @@ extension SyncedMark {
     private static let maximumReads = 64
 
     /// Reads the mark of the running system; nil if there is none.
-    package static func current(in volume: any Volume) -> SyncedMark? {
+    static func current(in volume: any Volume) -> SyncedMark? {
         guard let file = try? volume.open(FileName.syncedName, .read) else { return nil }
         defer { file.close() }
         return withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { buffer in
