@@ -33,4 +33,6 @@ package enum HubLimits {
     package static let snapshotParts = 1 << 20
     /// Maximum number of bytes that an engine delivers before the reader has consumed them.
     package static let unreadLength = 64 << 20
+    /// Maximum number of broadcasts that wait to be sent; beyond it, the oldest are discarded.
+    package static let waitingBroadcasts = 1_024
 }

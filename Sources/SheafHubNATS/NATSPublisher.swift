@@ -7,6 +7,9 @@
     final class NATSPublisher: Sendable {
         typealias Completion = @Sendable (Result<UInt64, HubLogError>) -> Void
 
+        /// A message that is sent without a guarantee of delivery.
+        typealias Broadcast = (subject: String, bytes: [UInt8])
+
         /// A message for a stream.
         struct Job: Sendable {
             let subject: String
@@ -20,7 +23,7 @@
         private struct State {
             var jobs: [Job] = []
             /// Messages without a guarantee, which no others precede.
-            var broadcasts = NATSBroadcasts()
+            var broadcasts = WaitingBroadcasts<Broadcast>()
             /// Messages that were sent and not acknowledged, by their addresses.
             var sent: [UInt: (length: Int, completion: Completion)] = [:]
             var sendingCount = 0
@@ -36,7 +39,7 @@
             var canSend: Bool { jobs.first.map { admits($0) } ?? false }
 
             /// Removes and returns what may be sent now; nothing after the end.
-            mutating func take() -> ([NATSPublisher.Job], [NATSBroadcasts.Broadcast]) {
+            mutating func take() -> ([NATSPublisher.Job], [NATSPublisher.Broadcast]) {
                 guard !isStopped else { return ([], []) }
                 var count = 0
                 while count < jobs.count, admits(jobs[count]) {
@@ -83,7 +86,7 @@
         func broadcast(_ subject: String, _ bytes: [UInt8]) {
             state.withLock { state in
                 guard !state.isStopped else { return }
-                state.broadcasts.add(subject, bytes)
+                state.broadcasts.add((subject: subject, bytes: bytes))
             }
             state.broadcast()
         }

@@ -15,6 +15,6 @@ package struct NATSPutProgress: Sendable {
     /// Records that a message was stored.
     package mutating func recordStored(at now: UInt64) { progressAt = now }
 
-    /// Whether `put` fails unless all messages are stored.
+    /// Whether no message was stored for too long, so that `put` fails with its last error.
     package func isOver(at now: UInt64) -> Bool { now > progressAt + Self.patienceNanoseconds }
 }

@@ -70,18 +70,7 @@ import Testing
         #expect(sequences(queue.next()) == [1])
     }
 
-    @Test(arguments: [1_023, 1_024, 1_025])
-    func `the newest 1,024 broadcasts wait for a connection`(_ count: Int) {
-        var broadcasts = WaitingBroadcasts()
-        let all = (0..<count).map { [UInt8($0 & 255), UInt8($0 >> 8)] }
-        for bytes in all { broadcasts.add(bytes) }
-        let waiting = broadcasts.take()
-        #expect(waiting == Array(all.suffix(1_024)))
-        #expect(broadcasts.isEmpty)
-    }
-
     @Test func `the limits of hub logs in PostgreSQL have the expected values`() {
-        #expect(PostgreSQLLimits.waitingBroadcasts == 1_024)
         #expect(PostgreSQLLimits.responseSeconds == 30)
         #expect(PostgreSQLLimits.statementSeconds == 20)
         #expect(PostgreSQLLimits.querySeconds == 1)

@@ -177,18 +177,6 @@ import Testing
         #expect(progress.isOver(at: 10 + 20 * Self.second))
     }
 
-    // MARK: Broadcasts
-
-    @Test(arguments: [1_023, 1_024, 1_025])
-    func `the newest 1,024 broadcasts wait to be sent`(_ count: Int) {
-        var broadcasts = NATSBroadcasts()
-        let all = (0..<count).map { [UInt8($0 & 255), UInt8($0 >> 8)] }
-        for bytes in all { broadcasts.add("all", bytes) }
-        let waiting = broadcasts.take().map { $0.bytes }
-        #expect(waiting == Array(all.suffix(1_024)))
-        #expect(broadcasts.isEmpty)
-    }
-
     // MARK: Codecs
 
     @Test(arguments: [(124_000, true), (124_001, false)])

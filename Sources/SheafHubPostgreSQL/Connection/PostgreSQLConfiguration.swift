@@ -54,8 +54,6 @@ package enum PostgreSQLLimits {
     package static let readChunks = 8
     /// Maximum number of entries that a statement removes.
     package static let trimmedEntries = 10_000
-    /// Maximum number of broadcasts that wait for a connection; beyond it the oldest are discarded.
-    package static let waitingBroadcasts = 1_024
     /// Maximum number of connections for objects that are kept open without being used.
     package static let idleConnections = 2
     /// Maximum number of broadcasts that a query reads.

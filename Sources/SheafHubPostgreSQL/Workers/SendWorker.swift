@@ -13,7 +13,7 @@
         private struct Work: Sendable {
             /// The shards whose followers must be notified.
             var notified: Set<HubShard> = []
-            var broadcasts = WaitingBroadcasts()
+            var broadcasts = WaitingBroadcasts<[UInt8]>()
         }
 
         private let core: LogCore

@@ -94,14 +94,16 @@ import Testing
         #expect(log.count == count + 1)
     }
 
-    @Test func `a lost message is replaced every five seconds, until one of them is stored`()
-        throws
-    {
-        let log = LogDouble(seed: 1)
-        var limits = HubFeedLimits()
-        // Later messages are read soon, and the hub is due whenever time passes.
+    /// Loses a message and three replacements, each appended five seconds after the one before.
+    ///
+    /// The log continues to lose what is appended.
+    @discardableResult
+    private func loseReplacements(
+        _ log: LogDouble, limits: HubFeedLimits = HubFeedLimits()
+    ) throws -> DocumentScene {
+        var limits = limits
+        // Later messages are read soon.
         limits.reader.needNanoseconds = 1_000_000_000
-        (limits.beatNanoseconds, limits.fastBeatNanoseconds) = (1_000_000, 1_000_000)
         let scene = try scene(log, limits: limits)
         log.faults.losesEntry = 1_000
         try insert(scene)
@@ -115,6 +117,17 @@ import Testing
             try scene.advance(milliseconds: 1)
             #expect(log.count == count + replacements + 1)
         }
+        return scene
+    }
+
+    @Test func `a lost message is replaced every five seconds, until one of them is stored`()
+        throws
+    {
+        let log = LogDouble(seed: 1)
+        var limits = HubFeedLimits()
+        // The hub is due whenever time passes.
+        (limits.beatNanoseconds, limits.fastBeatNanoseconds) = (1_000_000, 1_000_000)
+        let scene = try loseReplacements(log, limits: limits)
         log.faults.losesEntry = 0
         try scene.advance(milliseconds: 5_000)
         #expect(!isHubDurable(scene))
@@ -124,23 +137,8 @@ import Testing
     }
 
     @Test func `a lost message is replaced in time, also between two beats`() throws {
-        let log = LogDouble(seed: 1)
-        var limits = HubFeedLimits()
-        limits.reader.needNanoseconds = 1_000_000_000
-        let scene = try scene(log, limits: limits)
-        log.faults.losesEntry = 1_000
-        try insert(scene)
-        log.faults.losesEntry = 0
-        try insert(scene, "b")
-        let count = log.count
-        log.faults.losesEntry = 1_000
-        for replacements in 0..<3 {
-            // The hub sends a beat, and the next one a second later.
-            try scene.advance(milliseconds: 4_999)
-            #expect(log.count == count + replacements)
-            try scene.advance(milliseconds: 1)
-            #expect(log.count == count + replacements + 1)
-        }
+        // By default, a hub sends a beat every second.
+        try loseReplacements(LogDouble(seed: 1))
     }
 
     @Test(arguments: [2, 3, 4])

@@ -1,6 +1,4 @@
 import Sheaf
-import SheafEngine
-import SheafQuery
 import SheafStatements
 import SheafStorage
 import SheafTestSupport
@@ -8,44 +6,23 @@ import Testing
 
 /// Documents that are damaged between a commit and its dispatch to observers.
 struct DispatchDamageTests {
-    private let volume = SimulatedVolume(seed: 1)
-    private let store: StoreEngine
-    private let queries: QueryEngine
+    private let store: DispatchedStore
 
     init() throws {
-        store = try StoreEngine(opening: volume)
-        queries = try QueryEngine(opening: store)
-    }
-
-    private func execute(_ query: DQL) throws {
-        let store = store
-        let (statement, values) = try queries.prepare(query, QueryArguments())
-        _ = try queries.execute(
-            statement, values,
-            CommitSink(
-                append: { batch throws(StorageError) in try store.append(batch) },
-                flush: { () throws(StorageError) in while try store.flush() {} }))
-        while try store.flush() {}
-    }
-
-    private func newObserver(_ query: DQL, number: UInt64) throws -> NewObserver {
-        NewObserver(
-            ObserverRegistration(unattended: query, number: number), try queries.statement(query),
-            [:],
-            missedThrough: queries.documents.startFeed())
+        store = try DispatchedStore()
     }
 
     /// Overwrites the last occurrence of a text with invalid bytes; returns the file name.
     private func damage(_ text: String) throws -> String {
         let text = Array(text.utf8)
         let name = FileName.name(ofSegment: 1)
-        let bytes = try #require(volume.snapshotFiles()[name])
+        let bytes = try #require(store.volume.snapshotFiles()[name])
         let offset = try #require(
             bytes.indices.dropLast(text.count).last {
                 bytes[$0] == text[0] && bytes[$0...].starts(with: text)
             })
         let wound = Array(repeating: UInt8(0xFF), count: text.count)
-        volume.corrupt(name, .overwrite(at: offset, with: wound))
+        store.volume.corrupt(name, .overwrite(at: offset, with: wound))
         return name
     }
 
@@ -58,11 +35,11 @@ struct DispatchDamageTests {
     @Test func `an observer of an unreadable document gets an error`() throws {
         for query in Self.watching {
             let test = try DispatchDamageTests()
-            try test.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'color': 'red'})")
-            var schedule = ObserverSchedule(test.queries)
-            let first = schedule.dispatch(adding: [try test.newObserver(query, number: 1)])
+            try test.store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'color': 'red'})")
+            var schedule = ObserverSchedule(test.store.queries)
+            let first = schedule.dispatch(adding: [try test.store.newObserver(query)])
             #expect(first.count == 1)
-            try test.execute("UPDATE t SET color = 'needle' WHERE _id = 1")
+            try test.store.execute("UPDATE t SET color = 'needle' WHERE _id = 1")
             let name = try test.damage("needle")
             let deliveries = schedule.dispatch()
             #expect(deliveries.count == 1, "\(query.text)")
@@ -74,12 +51,12 @@ struct DispatchDamageTests {
     }
 
     @Test func `an affected observer is found even if the old document is damaged`() throws {
-        try execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'needle'})")
-        var schedule = ObserverSchedule(queries)
+        try store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'needle'})")
+        var schedule = ObserverSchedule(store.queries)
         let query: DQL = "SELECT * FROM t WHERE color = 'needle'"
-        let first = schedule.dispatch(adding: [try newObserver(query, number: 1)])
+        let first = schedule.dispatch(adding: [try store.newObserver(query)])
         #expect(try first.first?.outcome.get().items.count == 1)
-        try execute("UPDATE t SET color = 'blue' WHERE _id = 1")
+        try store.execute("UPDATE t SET color = 'blue' WHERE _id = 1")
         _ = try damage("needle")
         let second = schedule.dispatch()
         #expect(second.count == 1)

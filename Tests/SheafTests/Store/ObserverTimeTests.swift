@@ -1,40 +1,21 @@
 import Sheaf
 import SheafDocument
-import SheafEngine
-import SheafQuery
 import SheafStatements
-import SheafStorage
 import SheafTestSupport
 import Testing
 
 /// Observers that last longer than the request timeout.
 struct ObserverTimeTests {
-    private let clock = FakeClock()
-    private let store: StoreEngine
-    private let queries: QueryEngine
+    private let store: DispatchedStore
 
     init() throws {
-        var options = LogStoreOptions()
-        options.clock = clock.clock
-        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
-        queries = try QueryEngine(opening: store)
-    }
-
-    private func execute(_ query: DQL, _ arguments: QueryArguments = [:]) throws {
-        let store = store
-        let (statement, values) = try queries.prepare(query, arguments)
-        _ = try queries.execute(
-            statement, values,
-            CommitSink(
-                append: { batch throws(StorageError) in try store.append(batch) },
-                flush: { () throws(StorageError) in while try store.flush() {} }))
-        while try store.flush() {}
+        store = try DispatchedStore()
     }
 
     /// Inserts a document whose evaluation takes enough steps to check the clock.
     private func insert(_ id: String) throws {
         let numbers = Value.array((0..<5_000).map { .integer($0) })
-        try execute(
+        try store.execute(
             "INSERT INTO orders DOCUMENTS (:order)",
             ["order": ["_id": .string(id), "numbers": numbers] as Value])
     }
@@ -49,18 +30,14 @@ struct ObserverTimeTests {
     @Test func `an observer may last longer than the request timeout`() throws {
         for query in Self.watching {
             let test = try ObserverTimeTests()
-            try test.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 1")
+            try test.store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 1")
             try test.insert("a")
-            var schedule = ObserverSchedule(test.queries)
-            let observer = ObserverRegistration(unattended: query, number: 1)
-            let newObserver = NewObserver(
-                observer, try test.queries.statement(query), [:],
-                missedThrough: test.queries.documents.startFeed())
-            let first = schedule.dispatch(adding: [newObserver])
+            var schedule = ObserverSchedule(test.store.queries)
+            let first = schedule.dispatch(adding: [try test.store.newObserver(query)])
             #expect(try first.first?.outcome.get().items.count == 1, "\(query.text)")
             let isKept = !query.text.contains("COUNT")
             for id in ["b", "c"] {
-                test.clock.advance(milliseconds: 5_000)
+                test.store.clock.advance(milliseconds: 5_000)
                 try test.insert(id)
                 let rerun = schedule.tally.rerun
                 let next = schedule.dispatch()
@@ -76,12 +53,9 @@ struct ObserverTimeTests {
 
     /// Returns a schedule with an observer of a system collection, which has its first result.
     private func systemSchedule() throws -> ObserverSchedule {
-        var schedule = ObserverSchedule(queries)
+        var schedule = ObserverSchedule(store.queries)
         let query: DQL = "SELECT * FROM system:dual"
-        let newObserver = NewObserver(
-            ObserverRegistration(unattended: query, number: 1), try queries.statement(query), [:],
-            missedThrough: queries.documents.startFeed())
-        let first = schedule.dispatch(adding: [newObserver])
+        let first = schedule.dispatch(adding: [try store.newObserver(query)])
         #expect(try first.map { try $0.outcome.get().items.count } == [1])
         return schedule
     }
@@ -92,12 +66,12 @@ struct ObserverTimeTests {
     ) throws {
         // The default is 500 ms.
         if milliseconds != 500 {
-            try execute(
+            try store.execute(
                 "ALTER SYSTEM SET live_query_system_collection_refresh_interval = :ms",
                 ["ms": milliseconds])
         }
         var schedule = try systemSchedule()
-        let queries = queries
+        let queries = store.queries
         func count(at time: UInt64) -> Int {
             schedule.tick(time) { queries.reader() }.count
         }
@@ -118,12 +92,12 @@ struct ObserverTimeTests {
 
     @Test func `a changed interval begins at the next check of the time`() throws {
         var schedule = try systemSchedule()
-        let queries = queries
+        let queries = store.queries
         func count(at time: UInt64) -> Int {
             schedule.tick(time) { queries.reader() }.count
         }
         #expect(count(at: 1_000) == 0)
-        try execute("ALTER SYSTEM SET live_query_system_collection_refresh_interval = 2")
+        try store.execute("ALTER SYSTEM SET live_query_system_collection_refresh_interval = 2")
         let deliveries = schedule.dispatch()
         #expect(deliveries.isEmpty && schedule.deadline == nil)
         #expect(count(at: 2_000) == 0)

@@ -1,7 +1,5 @@
 import Sheaf
 import SheafDocument
-import SheafEngine
-import SheafQuery
 import SheafStatements
 import SheafStorage
 import SheafTestSupport
@@ -9,26 +7,10 @@ import Testing
 
 /// The results that a schedule of observers computes, and the time that they take.
 struct ObserverWorkTests {
-    private let clock = FakeClock()
-    private let store: StoreEngine
-    private let queries: QueryEngine
+    private let store: DispatchedStore
 
     init() throws {
-        var options = LogStoreOptions()
-        options.clock = clock.clock
-        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
-        queries = try QueryEngine(opening: store)
-    }
-
-    private func execute(_ query: DQL) throws {
-        let store = store
-        let (statement, values) = try queries.prepare(query, [:])
-        _ = try queries.execute(
-            statement, values,
-            CommitSink(
-                append: { batch throws(StorageError) in try store.append(batch) },
-                flush: { () throws(StorageError) in while try store.flush() {} }))
-        while try store.flush() {}
+        store = try DispatchedStore()
     }
 
     /// The number of results that a schedule has computed, in either way.
@@ -37,28 +19,25 @@ struct ObserverWorkTests {
     }
 
     @Test func `a changed parameter computes a result once, and other commits none`() throws {
-        try execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
-        var schedule = ObserverSchedule(queries)
+        try store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
+        var schedule = ObserverSchedule(store.queries)
         let query: DQL = "SELECT * FROM cars WHERE n > 0"
-        let newObserver = NewObserver(
-            ObserverRegistration(unattended: query, number: 1), try queries.statement(query), [:],
-            missedThrough: queries.documents.startFeed())
-        let first = schedule.dispatch(adding: [newObserver])
+        let first = schedule.dispatch(adding: [try store.newObserver(query)])
         #expect(try first.map { try $0.outcome.get().items.count } == [1])
         var known = count(schedule)
         for isStrict in [true, false] {
-            try execute(DQL(verbatim: "ALTER SYSTEM SET dql_strict_mode = \(isStrict)"))
+            try store.execute(DQL(verbatim: "ALTER SYSTEM SET dql_strict_mode = \(isStrict)"))
             _ = schedule.dispatch()
             #expect(count(schedule) == known + 1)
             known = count(schedule)
             for number in 0..<3 {
-                try execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS ({'n': \(number)})"))
+                try store.execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS ({'n': \(number)})"))
                 let deliveries = schedule.dispatch()
                 #expect(deliveries.isEmpty)
             }
             #expect(count(schedule) == known)
         }
-        try execute("INSERT INTO cars DOCUMENTS ({'_id': 'b', 'n': 1})")
+        try store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'b', 'n': 1})")
         let last = schedule.dispatch()
         #expect(try last.map { try $0.outcome.get().items.count } == [2])
         #expect(count(schedule) == known + 1)
@@ -67,32 +46,29 @@ struct ObserverWorkTests {
     @Test func `a failed statement runs again after each commit until it succeeds, and not longer`()
         throws
     {
-        try execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'k': 'x'})")
-        var schedule = ObserverSchedule(queries)
+        try store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'k': 'x'})")
+        var schedule = ObserverSchedule(store.queries)
         let query: DQL = "SELECT regexp_like('x', k) AS m FROM cars"
-        let newObserver = NewObserver(
-            ObserverRegistration(unattended: query, number: 1), try queries.statement(query), [:],
-            missedThrough: queries.documents.startFeed())
-        let first = schedule.dispatch(adding: [newObserver])
+        let first = schedule.dispatch(adding: [try store.newObserver(query)])
         #expect(try first.map { try $0.outcome.get().items.count } == [1])
         // The pattern is invalid.
-        try execute("UPDATE cars SET k = '(' WHERE _id = 'a'")
+        try store.execute("UPDATE cars SET k = '(' WHERE _id = 'a'")
         let failed = schedule.dispatch()
         #expect(failed.count == 1)
         #expect(throws: StoreError.self) { try failed.first?.outcome.get() }
         for number in 0..<3 {
             let known = count(schedule)
-            try execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS ({'n': \(number)})"))
+            try store.execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS ({'n': \(number)})"))
             let repeated = schedule.dispatch()
             #expect(repeated.isEmpty)
             #expect(count(schedule) == known + 1)
         }
-        try execute("UPDATE cars SET k = 'y' WHERE _id = 'a'")
+        try store.execute("UPDATE cars SET k = 'y' WHERE _id = 'a'")
         let last = schedule.dispatch()
         #expect(try last.map { try $0.outcome.get().items.count } == [1])
         let known = count(schedule)
         for number in 3..<6 {
-            try execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS ({'n': \(number)})"))
+            try store.execute(DQL(verbatim: "INSERT INTO boats DOCUMENTS ({'n': \(number)})"))
             let deliveries = schedule.dispatch()
             #expect(deliveries.isEmpty)
         }
