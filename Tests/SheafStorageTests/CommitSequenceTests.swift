@@ -43,4 +43,48 @@ import Testing
         #expect(try sequence.accept(record(.last, commit: 7, part: 2), startsSegment: false))
         #expect(sequence.last == 7)
     }
+
+    @Test func `records that do not continue the sequence are refused at the field that shows it`()
+        throws
+    {
+        var sequence = CommitSequence(after: 6)
+        func refusal(_ kind: Record.Kind, commit: CommitID, part: UInt32 = 0, starts: Bool = false)
+            throws -> String?
+        {
+            let record = try record(kind, commit: commit, part: part)
+            do throws(FormatError) {
+                _ = try sequence.accept(record, startsSegment: starts)
+                return nil
+            } catch {
+                return "\(error.offset - 128): \(error.reason)"
+            }
+        }
+        for kind in [Record.Kind.compacted, .directory] {
+            #expect(
+                try refusal(kind, commit: 7) == "12: a log segment holds a record of a base file")
+        }
+        #expect(try refusal(.complete, commit: 6) == "16: commit 6 follows commit 6")
+        #expect(try refusal(.complete, commit: 8) == "16: commit 8 follows commit 6")
+        let disorder = "60: the records of commit 7 are not in order"
+        #expect(try refusal(.middle, commit: 7) == disorder)
+        #expect(try refusal(.last, commit: 7) == disorder)
+        #expect(sequence.openStart == nil && sequence.last == 6)
+        #expect(try refusal(.first, commit: 7) == nil)
+        #expect(sequence.openStart == LogPosition(segment: 1, offset: 128))
+        let early = "12: a commit begins before the previous commit has ended"
+        #expect(try refusal(.first, commit: 7) == early)
+        #expect(try refusal(.complete, commit: 7) == early)
+        #expect(try refusal(.middle, commit: 7, part: 2) == disorder)
+        // A crash may have left an incomplete commit at the end of the segment before.
+        #expect(try refusal(.first, commit: 7, starts: true) == nil)
+        #expect(try refusal(.middle, commit: 7, part: 1) == nil)
+        #expect(try refusal(.first, commit: 7, starts: true) == nil)
+        #expect(try refusal(.middle, commit: 7, part: 2) == disorder)
+        #expect(sequence.last == 6)
+        sequence.abandonOpenCommit()
+        #expect(sequence.openStart == nil)
+        #expect(try refusal(.last, commit: 7, part: 1) == disorder)
+        #expect(try refusal(.complete, commit: 7) == nil)
+        #expect(sequence.last == 7 && sequence.openStart == nil)
+    }
 }

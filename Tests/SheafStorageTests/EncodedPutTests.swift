@@ -63,4 +63,47 @@ import Testing
             #expect(((try? outcome.get()) == nil) == isRefused)
         }
     }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `the first puts are in files, and fewer bytes than the threshold in memory`(
+        seed: UInt64
+    ) throws {
+        var random = SeededRandom(seed: seed, "staged counts")
+        let volume = SimulatedVolume(seed: seed)
+        var options = SmallStore.options(seed: seed)
+        options.stagingThreshold = 1 + random.below(800)
+        options.segmentLength = 1_000 + random.below(3_000)
+        let engine = try StoreEngine(opening: volume, options: options)
+        var puts = EncodedPuts(firstLength: 128)
+        var expected: [(location: EncodedPuts.Location, length: Int)] = []
+        var mostStaged = 0
+        func length(of range: Range<Int>) -> Int { expected[range].reduce(0) { $0 + $1.length } }
+        for number in 0..<80 as Range<UInt8> {
+            if random.chance(1, in: 8), !expected.isEmpty {
+                let kept = random.below(expected.count)
+                puts.remove(from: expected[kept].location)
+                expected.removeSubrange(kept...)
+            } else {
+                try puts.stageIfNeeded(in: engine, after: engine.snapshot())
+                let inMemory = length(of: puts.stagedCount..<expected.count)
+                #expect(inMemory < options.stagingThreshold, "seed \(seed)")
+                let rest = [UInt8](repeating: 7, count: random.below(200))
+                let location = try [1, number].span.withUnsafeBytes { key in
+                    try rest.span.withUnsafeBytes { try puts.append(key, 7, $0) }
+                }
+                // A header of 20 bytes, a key of two, and the first byte of the payload.
+                expected.append((location, 23 + rest.count))
+            }
+            let staged = puts.stagedCount
+            try #require(staged <= expected.count)
+            #expect(puts.staged?.operationCount ?? 0 == staged, "seed \(seed)")
+            #expect(puts.staged?.byteCount ?? 0 == length(of: 0..<staged), "seed \(seed)")
+            let areKept = expected.allSatisfy { puts.put($0.location).rest.count + 23 == $0.length }
+            #expect(areKept, "seed \(seed)")
+            mostStaged = max(mostStaged, staged)
+        }
+        #expect(mostStaged > 0, "seed \(seed)")
+        puts = EncodedPuts()
+        #expect(try volume.names().filter { FileName($0) == .temporary } == [])
+    }
 }
