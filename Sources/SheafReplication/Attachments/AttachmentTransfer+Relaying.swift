@@ -7,11 +7,13 @@ import SheafDocument
 /// attachments does not delay those of others. An attachment that nothing arrives of makes room.
 extension AttachmentTransfer {
     /// The requests of other peers for one attachment: the two with the most hops left.
-    struct RelayedRequests {
+    package struct RelayedRequests {
         private var first: (number: UInt64, hops: Int) = (0, 0)
         private var second = 0
 
-        mutating func add(_ hops: Int, from number: UInt64) {
+        package init() {}
+
+        package mutating func add(_ hops: Int, from number: UInt64) {
             if hops > first.hops {
                 (first, second) = ((number, hops), first.hops)
             } else {
@@ -20,7 +22,9 @@ extension AttachmentTransfer {
         }
 
         /// Returns the hops left of the requests of all connections but one.
-        func hops(but number: UInt64) -> Int { first.number == number ? second : first.hops }
+        package func hops(but number: UInt64) -> Int {
+            first.number == number ? second : first.hops
+        }
     }
 
     func relayedRequests(of id: AttachmentID) -> RelayedRequests {

@@ -1,13 +1,13 @@
-import SheafAttachments
-import SheafDocument
+package import SheafAttachments
+package import SheafDocument
 import SheafEngine
 import SheafStorage
-import SheafSync
+package import SheafSync
 
 /// A check that a peer possesses an attachment: the peer must send all chunk hashes and all chunks.
 ///
 /// The requests do not depend on whether the attachment is stored locally.
-struct PossessionCheck {
+package struct PossessionCheck {
     package enum Outcome {
         case hasMore
         /// All hashes were received and match the id; the local attachment may use them.
@@ -33,10 +33,10 @@ struct PossessionCheck {
     }
 
     /// Whether the peer has offered the attachment.
-    var isOffered: Bool { length != nil }
+    package var isOffered: Bool { length != nil }
 
     /// Whether a part was requested: only one check at a time holds the hashes of its attachment.
-    var isUnderway: Bool {
+    package var isUnderway: Bool {
         switch phase {
         case .offered: false
         case .listing: next > 0
@@ -45,7 +45,7 @@ struct PossessionCheck {
     }
 
     /// Handles the peer's offer of the attachment.
-    mutating func offer(length: Int) -> Outcome {
+    package mutating func offer(length: Int) -> Outcome {
         guard self.length == nil else { return .hasMore }
         self.length = length
         phase = .listing(hashes: [])
@@ -53,7 +53,7 @@ struct PossessionCheck {
     }
 
     /// Returns the next part to request; nil before the offer, and once all parts are requested.
-    mutating func nextPart() -> AttachmentPart? {
+    package mutating func nextPart() -> AttachmentPart? {
         let (kind, count): (AttachmentPart.Kind, Int)
         switch phase {
         case .offered: return nil

@@ -1,28 +1,28 @@
 import SheafDocument
-import SheafEngine
-import SheafStorage
+package import SheafEngine
+package import SheafStorage
 
 /// The recent changes of durable commits, and the newest durable snapshot.
-struct RecentCommits {
-    struct Commit {
-        let number: CommitID
-        let changes: [CommitFeed.Change]
+package struct RecentCommits {
+    package struct Commit {
+        package let number: CommitID
+        package let changes: [CommitFeed.Change]
     }
 
     private(set) var snapshot: DocumentSnapshot
     /// The commits after `start` that changed documents, in order.
-    private(set) var commits: [Commit] = []
+    package private(set) var commits: [Commit] = []
     /// The commit after which `commits` is complete.
-    private(set) var start: CommitID
+    package private(set) var start: CommitID
     /// The commits added by the last update.
-    var fresh: ArraySlice<Commit> { commits[freshStart...] }
+    package var fresh: ArraySlice<Commit> { commits[freshStart...] }
     private var freshStart = 0
     /// The snapshot before the last update if the change feed omitted commits, otherwise nil.
     private(set) var stateBefore: DocumentSnapshot?
     /// Sampled commits and the ends of the log after them.
     private var ends: [(commit: CommitID, end: LogPosition)] = []
     /// The last commit that collected tombstones.
-    private(set) var collectedThrough: CommitID = 0
+    package private(set) var collectedThrough: CommitID = 0
 
     /// Maximum number of commits retained; a peer that lags further gets one catch-up batch.
     private static let maximumCount = 1_024
@@ -65,7 +65,7 @@ struct RecentCommits {
     }
 
     /// Returns the commits after `commit`; nil if some of them are not retained.
-    func commits(after commit: CommitID) -> ArraySlice<Commit>? {
+    package func commits(after commit: CommitID) -> ArraySlice<Commit>? {
         guard commit >= start else { return nil }
         var (low, high) = (0, commits.count)
         while low < high {
@@ -76,17 +76,17 @@ struct RecentCommits {
     }
 
     /// Returns a log position at or before all operations of the commits after `commit`.
-    func end(of commit: CommitID) -> LogPosition {
+    package func end(of commit: CommitID) -> LogPosition {
         ends.last { $0.commit <= commit }?.end ?? .none
     }
 
     /// Records that a commit collected tombstones.
-    mutating func recordCollection(at commit: CommitID) {
+    package mutating func recordCollection(at commit: CommitID) {
         collectedThrough = max(collectedThrough, commit)
     }
 
     /// Removes the commits up to `commit`, or all if nil, and the oldest ones beyond the maximum.
-    mutating func discard(before commit: CommitID?) {
+    package mutating func discard(before commit: CommitID?) {
         var count = commits.prefix { $0.number <= commit ?? snapshot.log.commit }.count
         var changes = commits.dropFirst(count).reduce(0) { $0 + $1.changes.count }
         while commits.count - count > Self.maximumCount || changes > Self.maximumChanges {

@@ -1,14 +1,14 @@
-import SheafDocument
-import SheafHubLog
-import SheafStorage
+package import SheafDocument
+package import SheafHubLog
+package import SheafStorage
 
 /// The messages that this hub appends to a shard, until they are stored.
 ///
 /// A message is stored when the engine has acknowledged it and this hub has read it, or when all
 /// messages of a group are stored that replaces it.
-struct ShardAppender {
+package struct ShardAppender {
     /// A message that is not known to be stored, or follows one.
-    struct Pending {
+    package struct Pending {
         let message: HubMessageChain.Encoded
         /// The commit before those whose documents its group has; nil for other messages.
         let base: CommitID?
@@ -25,14 +25,14 @@ struct ShardAppender {
     }
 
     /// The documents that some commits of the store have changed.
-    struct Documents: Equatable {
+    package struct Documents: Equatable {
         let commits: ClosedRange<CommitID>
         /// The first and the last of them that are in the group; nil if all are.
         let addresses: ClosedRange<DocumentAddress>?
         /// The documents themselves, if the commits show only that they may have changed them.
         var listed: ArraySlice<HubFeed.Changed>?
 
-        static func == (lhs: Documents, rhs: Documents) -> Bool {
+        package static func == (lhs: Documents, rhs: Documents) -> Bool {
             lhs.commits == rhs.commits && lhs.addresses == rhs.addresses
         }
     }
@@ -51,10 +51,10 @@ struct ShardAppender {
     /// Maximum number of ends of groups whose entries are kept.
     private static let maximumEnds = 8_192
 
-    private(set) var chain: HubMessageChain
+    package private(set) var chain: HubMessageChain
     /// Messages from the first one on that is not stored, in the order of their sequences.
-    private(set) var pending: [Pending] = []
-    private(set) var pendingLength = 0
+    package private(set) var pending: [Pending] = []
+    package private(set) var pendingLength = 0
     /// The groups and marks that were appended last.
     private(set) var sent: [Sent] = []
     /// The last sequences of stored groups, and the highest entries up to these.
@@ -63,7 +63,9 @@ struct ShardAppender {
     /// The commit up to which groups of this shard have the documents of the store.
     private var commit: CommitID
 
-    init(_ number: UInt16, of log: HubLogID, _ author: HubAuthor, after commit: CommitID) {
+    package init(
+        _ number: UInt16, of log: HubLogID, _ author: HubAuthor, after commit: CommitID
+    ) {
         chain = HubMessageChain(log: log, shard: number, author: author)
         self.commit = commit
     }
@@ -71,10 +73,10 @@ struct ShardAppender {
     /// The commit before the first one whose documents wait to be stored; nil if none do.
     ///
     /// The documents of a collection that has become shared follow those of later commits.
-    var unstoredBase: CommitID? { pending.lazy.compactMap(\.base).min() }
+    package var unstoredBase: CommitID? { pending.lazy.compactMap(\.base).min() }
 
     /// Whether another group may be appended before the others are stored.
-    func hasRoom(_ limits: HubFeedLimits) -> Bool {
+    package func hasRoom(_ limits: HubFeedLimits) -> Bool {
         pending.count < limits.messagesInFlight && pendingLength < limits.bytesInFlight
     }
 
@@ -85,13 +87,13 @@ struct ShardAppender {
 
     /// Returns the highest entry of the groups up to the one that ends with a message; nil unless
     /// all of them are stored.
-    func entry(throughSequence sequence: UInt64) -> UInt64? {
+    package func entry(throughSequence sequence: UInt64) -> UInt64? {
         guard sequence <= chain.confirmed else { return nil }
         return ends.first { $0.sequence >= sequence }?.entry
     }
 
     /// Forgets the entries of groups up to one that is hub-durable.
-    mutating func forgetEnds(through sequence: UInt64) {
+    package mutating func forgetEnds(through sequence: UInt64) {
         ends.removeFirst(ends.prefix { $0.sequence <= sequence }.count)
     }
 
@@ -101,7 +103,7 @@ struct ShardAppender {
     ///
     /// `addresses` are those of its first and last document, if other groups have the rest of the
     /// documents of its commits.
-    mutating func append(
+    package mutating func append(
         _ payload: [UInt8], _ extent: HubMessage.Extent,
         _ addresses: ClosedRange<DocumentAddress>?, _ progress: ShardProgress, at now: UInt64
     ) -> [HubMessageChain.Encoded] {
@@ -129,7 +131,7 @@ struct ShardAppender {
     }
 
     /// Creates the messages of a group that replaces lost messages.
-    mutating func replace(
+    package mutating func replace(
         _ sequences: ClosedRange<UInt64>, by payload: [UInt8], _ documents: [Documents],
         _ progress: ShardProgress, at now: UInt64
     ) -> [HubMessageChain.Encoded] {
@@ -142,7 +144,7 @@ struct ShardAppender {
     /// Creates a mark, which shows where the log ends, and keeps it until it is stored.
     ///
     /// With `base`, it ends what waits to be hub-durable after that commit.
-    mutating func mark(
+    package mutating func mark(
         _ progress: ShardProgress, base: CommitID? = nil, at now: UInt64
     ) -> HubMessageChain.Encoded {
         let message = chain.mark(progress, commit: commit)
@@ -171,7 +173,9 @@ struct ShardAppender {
     }
 
     /// Returns the messages that were not stored in time, to append them again.
-    mutating func overdue(at now: UInt64, _ limits: HubFeedLimits) -> [HubMessageChain.Encoded] {
+    package mutating func overdue(
+        at now: UInt64, _ limits: HubFeedLimits
+    ) -> [HubMessageChain.Encoded] {
         var messages: [HubMessageChain.Encoded] = []
         for index in pending.indices where !pending[index].isStored {
             guard now >= pending[index].appendedAt + limits.answerNanoseconds else { continue }
@@ -184,7 +188,7 @@ struct ShardAppender {
     /// Returns messages that the engine has acknowledged, and not delivered with later ones.
     ///
     /// An engine that knows their ids would not store them again.
-    func lost(at now: UInt64, _ limits: HubFeedLimits) -> [ClosedRange<UInt64>] {
+    package func lost(at now: UInt64, _ limits: HubFeedLimits) -> [ClosedRange<UInt64>] {
         guard let last = pending.lastIndex(where: { $0.entry != nil }) else { return [] }
         return pending[..<last].compactMap { message in
             guard message.isAcknowledged, message.entry == nil,
@@ -196,7 +200,7 @@ struct ShardAppender {
 
     /// Returns the first time after another one at which messages may count as lost, or may be
     /// replaced again; nil if the engine has lost none.
-    func nextLoss(after time: UInt64, _ limits: HubFeedLimits) -> UInt64? {
+    package func nextLoss(after time: UInt64, _ limits: HubFeedLimits) -> UInt64? {
         guard let last = pending.lastIndex(where: { $0.entry != nil }),
             pending[..<last].contains(where: { $0.isAcknowledged && $0.entry == nil })
         else { return nil }
@@ -205,15 +209,15 @@ struct ShardAppender {
     }
 
     /// When a message was built that waits; nil for another one.
-    func builtAt(_ id: HubMessageID) -> UInt64? {
+    package func builtAt(_ id: HubMessageID) -> UInt64? {
         index(of: id.sequence).flatMap { pending[$0].message.id == id ? pending[$0].builtAt : nil }
     }
 
     /// When the last message was built; nil before the first one.
-    var lastBuiltAt: UInt64? { sent.last?.appendedAt }
+    package var lastBuiltAt: UInt64? { sent.last?.appendedAt }
 
     /// Whether a message waits that this hub has not read.
-    func isUnread(_ id: HubMessageID) -> Bool {
+    package func isUnread(_ id: HubMessageID) -> Bool {
         index(of: id.sequence).map { pending[$0].message.id == id && pending[$0].entry == nil }
             ?? false
     }
@@ -221,12 +225,14 @@ struct ShardAppender {
     // MARK: Storing
 
     /// Records that the engine has stored a message; returns the ranges that it replaces.
-    mutating func acknowledge(_ id: HubMessageID) -> [ClosedRange<UInt64>] {
+    package mutating func acknowledge(_ id: HubMessageID) -> [ClosedRange<UInt64>] {
         change(id) { $0.isAcknowledged = true }
     }
 
     /// Records that this hub has read its own message; returns the ranges that it replaces.
-    mutating func recordRead(_ id: HubMessageID, at entry: UInt64) -> [ClosedRange<UInt64>] {
+    package mutating func recordRead(
+        _ id: HubMessageID, at entry: UInt64
+    ) -> [ClosedRange<UInt64>] {
         change(id) { $0.entry = entry }
     }
 

@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 import SheafSync
 
 /// Number of documents that one side of a connection has quarantined, and how far they are ahead.
@@ -6,19 +6,25 @@ package struct QuarantineSummary: Sendable, Equatable {
     package let count: UInt64
     /// Distance between their latest stamp and the clock of that side at the time of the report.
     package let aheadMilliseconds: UInt64
+
+    package init(count: UInt64, aheadMilliseconds: UInt64) {
+        (self.count, self.aheadMilliseconds) = (count, aheadMilliseconds)
+    }
 }
 
 /// The state of a peer's clock, as shown in the log, the status and explanations.
 package struct ClockReport: Sendable, Equatable {
     /// The clock of the peer minus the local clock on connection, not corrected for latency.
-    package internal(set) var offsetMilliseconds: Int64?
+    package var offsetMilliseconds: Int64?
     /// Summary of the peer's documents that are quarantined locally; nil if there are none.
-    package internal(set) var quarantined: QuarantineSummary?
+    package var quarantined: QuarantineSummary?
     /// Summary of the local documents that the peer has quarantined; nil if there are none.
-    package internal(set) var quarantinedRemotely: QuarantineSummary?
+    package var quarantinedRemotely: QuarantineSummary?
 
     /// Smallest offset that causes a warning, in milliseconds.
     package static let remarkableOffset: Int64 = 60_000
+
+    package init() {}
 
     /// Whether the clocks differ enough for a warning.
     package var isRemarkable: Bool {
@@ -35,7 +41,7 @@ package struct ClockReport: Sendable, Equatable {
         package init(rawValue: Int) { self.rawValue = rawValue }
     }
 
-    var faults: Faults {
+    package var faults: Faults {
         var faults: Faults = isRemarkable ? .offset : []
         if quarantined != nil { faults.insert(.quarantined) }
         if quarantinedRemotely != nil { faults.insert(.quarantinedRemotely) }
@@ -67,7 +73,7 @@ package struct ClockReport: Sendable, Equatable {
     }
 
     /// The report as an object in a row of a system collection.
-    var object: Value {
+    package var object: Value {
         func count(_ summary: QuarantineSummary?) -> Value {
             .integer(Int64(clamping: summary?.count ?? 0))
         }

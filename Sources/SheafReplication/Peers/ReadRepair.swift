@@ -1,6 +1,6 @@
 package import SheafDocument
 import SheafEngine
-import SheafStorage
+package import SheafStorage
 import SheafSync
 
 /// Documents that one peer sent in an older state than the local one.
@@ -46,9 +46,9 @@ package struct ReadRepairTable {
     private var changeCount: UInt64 = 0
     /// Maximum number of documents of all peers; beyond it a peer reconciles.
     private let most: Int
-    private(set) var count = 0
+    package private(set) var count = 0
     /// The commit up to which a resuming peer may lack repairs; nil if none were discarded.
-    private(set) var discardedThrough: CommitID?
+    package private(set) var discardedThrough: CommitID?
 
     package static let maximumDocuments = 1 << 16
 
@@ -57,30 +57,30 @@ package struct ReadRepairTable {
     }
 
     /// Whether more documents are kept than the maximum.
-    var isOverfull: Bool { count > most }
+    package var isOverfull: Bool { count > most }
 
     /// Returns the documents whose newer states a peer has not acknowledged.
     package func documents(for key: [UInt8]) -> Set<DocumentAddress> {
         entries[key]?.repairs.documents ?? []
     }
 
-    mutating func insert(_ address: DocumentAddress, for key: [UInt8]) {
+    package mutating func insert(_ address: DocumentAddress, for key: [UInt8]) {
         changeCount += 1
         entries[key, default: Entry()].changedAt = changeCount
         change(key) { $0.insert(address) }
     }
 
-    mutating func recordSent(
+    package mutating func recordSent(
         _ addresses: Set<DocumentAddress>, with commit: CommitID, to key: [UInt8]
     ) {
         change(key) { $0.recordSent(addresses, with: commit) }
     }
 
-    mutating func recordAcknowledged(_ commit: CommitID, by key: [UInt8]) {
+    package mutating func recordAcknowledged(_ commit: CommitID, by key: [UInt8]) {
         change(key) { $0.recordAcknowledged(commit) }
     }
 
-    mutating func beginAnew(_ key: [UInt8]) {
+    package mutating func beginAnew(_ key: [UInt8]) {
         change(key) { $0.beginAnew() }
     }
 
@@ -102,7 +102,7 @@ package struct ReadRepairTable {
     ///
     /// Disconnected peers go first, the least recently changed before others, then the peers with
     /// the most documents.
-    mutating func discardExcess(
+    package mutating func discardExcess(
         connected: Set<[UInt8]>, newest commit: CommitID
     ) -> [[UInt8]] {
         var discarded: [[UInt8]] = []

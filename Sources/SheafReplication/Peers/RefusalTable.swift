@@ -50,12 +50,12 @@ package struct RefusalTable {
     package var isEmpty: Bool { peers.isEmpty }
 
     /// Whether a peer refuses the local state of a document.
-    func has(_ address: DocumentAddress, of key: [UInt8]) -> Bool {
+    package func has(_ address: DocumentAddress, of key: [UInt8]) -> Bool {
         peers[key]?.entries[address] != nil
     }
 
     /// Whether a peer refuses any documents.
-    func has(_ key: [UInt8]) -> Bool { peers[key] != nil }
+    package func has(_ key: [UInt8]) -> Bool { peers[key] != nil }
 
     /// Returns the documents that a peer refuses.
     package func addresses(of key: [UInt8]) -> Set<DocumentAddress> {
@@ -97,7 +97,7 @@ package struct RefusalTable {
     }
 
     /// Counts refused documents up to `commit` that get no entry.
-    mutating func omit(_ count: UInt64, through commit: CommitID, of key: [UInt8]) {
+    package mutating func omit(_ count: UInt64, through commit: CommitID, of key: [UInt8]) {
         guard count > 0 else { return }
         var documents = peers[key] ?? Documents()
         let (sum, isTooMuch) = documents.omitted.addingReportingOverflow(count)
@@ -111,7 +111,9 @@ package struct RefusalTable {
     // MARK: Accepted documents
 
     /// Records that a document is sent again, with the batch of `commit`.
-    mutating func recordSent(_ address: DocumentAddress, with commit: CommitID, to key: [UInt8]) {
+    package mutating func recordSent(
+        _ address: DocumentAddress, with commit: CommitID, to key: [UInt8]
+    ) {
         guard peers[key]?.entries[address] != nil else { return }
         peers[key]?.entries[address]?.acceptingCommit = commit
     }
@@ -121,7 +123,7 @@ package struct RefusalTable {
     /// Before it acknowledges the commit it refuses again each document that it does not accept.
     /// This does not apply to documents that this peer's own grant forbids, since they are not
     /// sent.
-    mutating func recordCompared(
+    package mutating func recordCompared(
         with commit: CommitID, by key: [UInt8], except unsendable: Set<DocumentAddress>
     ) {
         guard let documents = peers[key] else { return }
@@ -132,7 +134,7 @@ package struct RefusalTable {
     }
 
     /// Discards the expected acknowledgments of a peer, which has a new subscription.
-    mutating func beginAnew(_ key: [UInt8]) {
+    package mutating func beginAnew(_ key: [UInt8]) {
         guard let documents = peers[key] else { return }
         for (address, entry) in documents.entries where entry.acceptingCommit != nil {
             peers[key]?.entries[address]?.acceptingCommit = nil
@@ -141,7 +143,7 @@ package struct RefusalTable {
     }
 
     /// Removes the documents that a peer has accepted by acknowledging `commit`.
-    mutating func recordAcknowledged(_ commit: CommitID, by key: [UInt8]) {
+    package mutating func recordAcknowledged(_ commit: CommitID, by key: [UInt8]) {
         guard let documents = peers[key] else { return }
         for (address, entry) in documents.entries {
             if let takenWith = entry.acceptingCommit, takenWith <= commit {
@@ -177,7 +179,7 @@ package struct RefusalTable {
     }
 
     /// Removes the entries of all peers that are not in `known`.
-    mutating func discard(but known: Set<[UInt8]>) {
+    package mutating func discard(but known: Set<[UInt8]>) {
         for key in Array(peers.keys) where !known.contains(key) {
             for address in addresses(of: key) { remove(address, of: key) }
             removeOmitted(of: key)
@@ -187,7 +189,9 @@ package struct RefusalTable {
     // MARK: Reports
 
     /// Returns the peers whose refusals have changed since the last call, with the new refusals.
-    mutating func drainChanges() -> [(key: [UInt8], all: PeerRefusals, new: [RefusedWrite])] {
+    package mutating func drainChanges() -> [(
+        key: [UInt8], all: PeerRefusals, new: [RefusedWrite]
+    )] {
         guard !changed.isEmpty else { return [] }
         defer { changed = [:] }
         return changed.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, addresses in

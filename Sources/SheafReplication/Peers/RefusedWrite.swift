@@ -102,7 +102,7 @@ package struct PeerRefusals: Sendable {
     package var writes: [RefusedWrite] = []
     /// Number of refused documents beyond the maximum; `omittedThrough` is their newest commit.
     package var omitted: UInt64 = 0
-    var omittedThrough: UInt64 = 0
+    package var omittedThrough: UInt64 = 0
 
     package init() {}
 

@@ -1,20 +1,20 @@
 import SheafDocument
 import SheafEngine
-import SheafStorage
-import SheafSync
+package import SheafStorage
+package import SheafSync
 import SheafTransport
 
 /// The status and the rights of peers at their last connection, by peer key.
 package struct RememberedPeers {
     /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
-    struct Authorization {
+    package struct Authorization {
         let rights: PeerRights?
         let ownRights: PeerRights?
         let isServer: Bool
         /// The newest local commit when the rights last changed; nil if they never did.
         fileprivate var changedThrough: CommitID?
 
-        init(_ access: PeerAccess, isServer: Bool) {
+        package init(_ access: PeerAccess, isServer: Bool) {
             (rights, ownRights) = (access.rights, access.ownRights)
             self.isServer = isServer
         }
@@ -48,7 +48,7 @@ package struct RememberedPeers {
     }
 
     /// Discards all peers that are not in `connected`; they reconcile when they connect again.
-    mutating func discard(but connected: Set<[UInt8]>, through newest: CommitID) {
+    package mutating func discard(but connected: Set<[UInt8]>, through newest: CommitID) {
         statuses = statuses.filter { connected.contains($0.key) }
         changed.formIntersection(connected)
         authorizations = authorizations.filter { connected.contains($0.key) }
@@ -61,7 +61,7 @@ package struct RememberedPeers {
     /// Records the rights of a connected peer; returns whether they have changed.
     ///
     /// Changed rights discard its shadows.
-    mutating func record(
+    package mutating func record(
         _ new: Authorization, of key: [UInt8], through newest: CommitID
     ) -> Bool {
         var new = new
@@ -75,19 +75,19 @@ package struct RememberedPeers {
     }
 
     /// Records that documents up to a commit have become visible to some peers.
-    mutating func recordWidening(through newest: CommitID) {
+    package mutating func recordWidening(through newest: CommitID) {
         invalidThrough = newest
     }
 
     /// Whether a cursor follows the last widening of the scopes, and the last change of rights.
-    func isCurrent(upTo cursor: Cursor, of key: [UInt8]) -> Bool {
+    package func isCurrent(upTo cursor: Cursor, of key: [UInt8]) -> Bool {
         [invalidThrough, authorizations[key]?.changedThrough].allSatisfy { last in
             last.map { cursor.commit > $0 } ?? true
         }
     }
 
     /// Returns the state of a peer with limited rights; begins a new one if none is remembered.
-    mutating func openLimitedPeer(_ key: [UInt8]) -> LimitedPeer {
+    package mutating func openLimitedPeer(_ key: [UInt8]) -> LimitedPeer {
         if let known = limited[key] { return known }
         let new = LimitedPeer()
         limited[key] = new
@@ -96,7 +96,7 @@ package struct RememberedPeers {
 
     // MARK: Status
 
-    subscript(key: [UInt8]) -> ReplicationStatus? { statuses[key] }
+    package subscript(key: [UInt8]) -> ReplicationStatus? { statuses[key] }
 
     /// Changes the status of a peer; returns whether it differs afterwards.
     package mutating func change(
@@ -110,7 +110,7 @@ package struct RememberedPeers {
     }
 
     /// Returns the statuses that have changed since the last call.
-    mutating func drainChanged() -> [[UInt8]: ReplicationStatus] {
+    package mutating func drainChanged() -> [[UInt8]: ReplicationStatus] {
         defer { changed = [] }
         var found: [[UInt8]: ReplicationStatus] = [:]
         for key in changed { found[key] = statuses[key] }
@@ -118,7 +118,7 @@ package struct RememberedPeers {
     }
 
     /// Records that a connection ended; returns the number of consecutive short ones, at least 1.
-    mutating func recordEnded(
+    package mutating func recordEnded(
         _ key: [UInt8], at address: String, _ reason: CloseReason, wall milliseconds: UInt64,
         isShort: Bool
     ) -> UInt64 {

@@ -8,19 +8,19 @@ public struct SyncProgress: Sendable, Hashable {
     public internal(set) var remaining: Int?
 
     /// Creates the progress before the first document.
-    init(of remaining: Int?) {
+    package init(of remaining: Int?) {
         documents = 0
         self.remaining = remaining
     }
 
     /// Moves documents from the remaining ones to those that have arrived or been sent.
-    mutating func advance(by count: Int) {
+    package mutating func advance(by count: Int) {
         documents += count
         remaining = remaining.map { max(0, $0 - count) }
     }
 
     /// The number of remaining documents as it is sent to the peer: 0 if unknown, else at least 1.
-    var sentNumber: UInt64 { remaining.map { UInt64(max(1, $0)) } ?? 0 }
+    package var sentNumber: UInt64 { remaining.map { UInt64(max(1, $0)) } ?? 0 }
 }
 
 extension Value {

@@ -18,7 +18,7 @@ package final class LimitedPeer {
     /// The read rule is evaluated on them later.
     package private(set) var unjudged: Set<DocumentAddress> = []
     /// Writes of the peer to documents that it may not read.
-    var shadows = ShadowTable()
+    package var shadows = ShadowTable()
 
     /// Maximum number of read repairs of one peer; beyond it the peer reconciles.
     package static let maximumRepairs = 4_096

@@ -1,22 +1,24 @@
-import SheafDocument
-import SheafEngine
+package import SheafDocument
+package import SheafEngine
 import SheafSync
 
 /// Documents changed since the last batch sent to a peer with limited rights.
 ///
 /// Each document has one entry in `changed`, regardless of the number of its changes. Former states
 /// are kept until the queries are evaluated on them.
-struct LimitedChanges {
+package struct LimitedChanges {
     /// A changed document that matches or has matched a query, or that can affect one with LIMIT.
     package struct Change {
         /// Whether the peer may have a former state of the document.
-        var hasMatched = false
+        package var hasMatched = false
         /// Whether all changes to the document came from the peer.
-        var isOnlyFromPeer = true
+        package var isOnlyFromPeer = true
+
+        package init() {}
     }
 
     /// A changed readable document on which the queries are not evaluated yet.
-    struct Incoming {
+    package struct Incoming {
         package let key: [UInt8]
         package let address: DocumentAddress
         /// The former state of the document; nil if the peer may not read it.
@@ -27,21 +29,31 @@ struct LimitedChanges {
         /// The length with numbered names would depend on documents that the peer may not read.
         let beforeLength: Int
 
+        package init(
+            key: [UInt8], address: DocumentAddress, before: StoredDocument?, isFromPeer: Bool,
+            beforeLength: Int
+        ) {
+            (self.key, self.address, self.before) = (key, address, before)
+            (self.isFromPeer, self.beforeLength) = (isFromPeer, beforeLength)
+        }
+
         fileprivate var length: Int { LimitedChanges.length(of: key) + beforeLength }
     }
 
     private var incoming: [Incoming] = []
     /// Number of elements removed from the start of `incoming`.
     private var removedCount = 0
-    private(set) var changed: [[UInt8]: Change] = [:]
+    package private(set) var changed: [[UInt8]: Change] = [:]
     /// Number of bytes counted for all changes.
-    private(set) var length = 0
+    package private(set) var length = 0
+
+    package init() {}
 
     package var isEmpty: Bool { count == 0 }
     package var count: Int { incoming.count - removedCount + changed.count }
 
     /// The first change on which the queries are not evaluated yet.
-    var first: Incoming? { removedCount < incoming.count ? incoming[removedCount] : nil }
+    package var first: Incoming? { removedCount < incoming.count ? incoming[removedCount] : nil }
 
     /// Adds a change, unless the entry of the document already covers it.
     package mutating func add(_ change: Incoming) {
@@ -54,7 +66,7 @@ struct LimitedChanges {
     }
 
     /// Removes the first change on which the queries are not evaluated yet.
-    mutating func removeFirst() {
+    package mutating func removeFirst() {
         guard let first else { return }
         length -= first.length
         removedCount += 1
@@ -64,12 +76,12 @@ struct LimitedChanges {
     }
 
     /// Sets the entry of a document, whose bytes are counted once.
-    mutating func set(_ change: Change, for key: [UInt8]) {
+    package mutating func set(_ change: Change, for key: [UInt8]) {
         if changed.updateValue(change, forKey: key) == nil { length += Self.length(of: key) }
     }
 
     /// Removes all entries of `changed`, and returns the number of bytes counted for them.
-    mutating func drainChanged() -> Int {
+    package mutating func drainChanged() -> Int {
         let taken = changed.keys.reduce(0) { $0 + Self.length(of: $1) }
         length -= taken
         changed = [:]

@@ -92,6 +92,42 @@ struct BatchVectorTests {
         }
     }
 
+    /// A property for which a document is invalid.
+    enum Fault: String, CaseIterable {
+        case id = "a document id that is not canonically encoded"
+        case form = "a document whose form differs from the declared form"
+        case remnant = "a remnant of an evicted document"
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `a peer that sends an invalid document is disconnected, with the reason`(
+        _ fault: Fault
+    ) throws {
+        var id = try DocumentID.key(of: .string("a"))
+        var bytes = try Insertion.initial(["n": 1], NameTable())
+        switch fault {
+        // The encoded null, which is no id.
+        case .id: id = [0x70]
+        case .form: break
+        case .remnant:
+            bytes = try Insertion.remnant(
+                of: Site(rawValue: 2), writtenUntil: HybridTime(rawValue: 5),
+                evictedAt: HybridTime(rawValue: 6))
+        }
+        var commits = CommitWriter()
+        commits.begin(1, stamp: nil)
+        let form: ShippedDocument.Form = fault == .form ? .delta : .state
+        id.withUnsafeBytes { id in
+            bytes.withUnsafeBytes { commits.add("cars", id: id, form, $0) }
+        }
+        commits.end(isContinued: false)
+        let listener = try Listener(hearing: [0] + commits.bytes)
+        #expect(listener.closeMessage?.code == .protocolBroken)
+        let text = listener.closeMessage?.text ?? ""
+        #expect(text.contains(fault.rawValue), "\(text)")
+        #expect(try listener.rows.isEmpty)
+    }
+
     /// Each batch before the invalid one is an event of a session that has ended.
     @Test func `an invalid batch after 60,000 others ends only the connection`() throws {
         var commits = CommitWriter()

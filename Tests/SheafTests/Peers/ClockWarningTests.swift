@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafReplication
 import Testing
 
@@ -31,6 +32,63 @@ struct ClockWarningTests {
         _ milliseconds: UInt64, _ text: String
     ) {
         #expect(ClockReport.text(milliseconds) == text)
+    }
+
+    // MARK: Reports
+
+    private let remedy =
+        "correct the wrong clock, then run 'sheaf clock PATH --repair' on the store that wrote them"
+
+    @Test(
+        arguments: [
+            (-60_001, ["its clock is about 60 seconds behind the local clock"]),
+            (-60_000, ["its clock is about 60 seconds behind the local clock"]),
+            (-59_999, []), (0, []), (59_999, []),
+            (60_000, ["its clock is about 60 seconds ahead of the local clock"]),
+            (180_000, ["its clock is about 3 minutes ahead of the local clock"]),
+        ] as [(Int64, [String])])
+    func `an offset of a minute is described, with its direction`(
+        _ milliseconds: Int64, _ sentences: [String]
+    ) {
+        var report = ClockReport()
+        report.offsetMilliseconds = milliseconds
+        #expect(report.sentences == sentences)
+        let faults: ClockReport.Faults = sentences.isEmpty ? [] : .offset
+        #expect(report.faults == faults)
+    }
+
+    @Test func `quarantined documents are described with their number, on either side`() {
+        var report = ClockReport()
+        #expect(report.faults.isEmpty && report.sentences.isEmpty)
+        report.quarantined = QuarantineSummary(count: 1, aheadMilliseconds: 1_500)
+        report.quarantinedRemotely = QuarantineSummary(count: 2, aheadMilliseconds: 7_200_000)
+        #expect(
+            report.sentences == [
+                "1 document from it is quarantined here, stamped up to 1500 ms ahead of the local "
+                    + "clock; \(remedy)",
+                "it has quarantined 2 documents from here, stamped up to 2 hours ahead of its "
+                    + "clock; \(remedy)",
+            ])
+        #expect(report.faults == [.quarantined, .quarantinedRemotely])
+        report.quarantined = QuarantineSummary(count: 2, aheadMilliseconds: 0)
+        report.quarantinedRemotely = nil
+        report.offsetMilliseconds = 60_000
+        let clock = "its clock is about 60 seconds ahead of the local clock"
+        let documents =
+            "2 documents from it are quarantined here, stamped up to 0 ms ahead of the local "
+            + "clock; \(remedy)"
+        #expect(report.sentences == [clock, documents])
+        #expect(report.faults == [.offset, .quarantined])
+        let expected: Value = [
+            "about_ahead_milliseconds": 60_000, "quarantined_documents": 2,
+            "quarantined_by_peer": 0, "reasons": [.string(clock), .string(documents)],
+        ]
+        #expect(report.object == expected)
+        var other = ClockReport()
+        other.quarantinedRemotely = QuarantineSummary(count: 3, aheadMilliseconds: 0)
+        #expect(other.object["about_ahead_milliseconds"] == Value.null)
+        #expect(other.object["quarantined_documents"] == 0)
+        #expect(other.object["quarantined_by_peer"] == 3)
     }
 
     @Test func `a new kind of fault causes a warning at once, and no fault causes none`() {

@@ -127,4 +127,75 @@ struct QuarantineTableTests {
             #expect(long.retriable(of: key, clock).addresses.count == count)
         }
     }
+
+    @Test func `a document that is quarantined again is accepted at its newest time`() {
+        var table = quarantined([address])
+        table.add(address, HybridTime(milliseconds: 1_100_000), of: key, at: 1)
+        #expect(table[key]?.count == 1)
+        for (wall, isAccepted) in [(799_999, false), (800_000, true)] as [(UInt64, Bool)] {
+            let clock = QuarantineClock(wall: wall, now: 0)
+            #expect(table.retriable(of: key, clock).addresses.isEmpty == !isAccepted)
+        }
+    }
+
+    @Test func `the earliest omitted document decides when the peers reconcile`() {
+        var table = QuarantineTable()
+        table.omit(0, Self.late, of: key, at: 3)
+        #expect(table.isEmpty && table.checkAt == nil)
+        for milliseconds: UInt64 in [1_000_000, 900_000, 950_000] {
+            table.omit(2, HybridTime(milliseconds: milliseconds), of: key, at: milliseconds)
+        }
+        #expect(table.checkAt == 900_000 && table[key]?.count == 6)
+        #expect(table[key]?.omitted?.count == 6)
+        #expect(table[key]?.omitted?.earliest == HybridTime(milliseconds: 900_000))
+        #expect(table.earliest(QuarantineClock(wall: 599_999, now: 0)) == 600_000)
+        #expect(table.earliest(QuarantineClock(wall: 600_000, now: 0)) == nil)
+        // A minute begins anew with each of them.
+        let minute = 950_000 + 60 * Self.second
+        for (now, isCompared) in [(minute - 1, false), (minute, true)] as [(UInt64, Bool)] {
+            let clock = QuarantineClock(wall: 600_000, now: now)
+            #expect(table.retriable(of: key, clock).comparesAll == isCompared)
+        }
+    }
+
+    @Test func `the next document that becomes acceptable is that of any peer`() {
+        var table = quarantined([address(1)])
+        table.add(address(2), HybridTime(milliseconds: 1_000_500), of: key, at: 0)
+        table.add(address(3), HybridTime(milliseconds: 1_000_200), of: [2], at: 0)
+        let times = [699_999, 700_000, 700_200, 700_500].map { (wall: UInt64) in
+            table.earliest(QuarantineClock(wall: wall, now: 0))
+        }
+        #expect(times == [700_000, 700_200, 700_500, nil])
+        let clock = QuarantineClock(wall: 800_000, now: 0)
+        #expect(table.retriable(of: key, clock).addresses == [address(1), address(2)])
+        let unknown = table.retriable(of: [3], clock)
+        #expect(unknown.addresses.isEmpty && !unknown.comparesAll)
+    }
+
+    @Test func `all documents of a peer are removed, and those of others are not`() {
+        var table = quarantined([address(1), address(2)])
+        table.omit(4, Self.late, of: key, at: 0)
+        table.add(address(1), Self.late, of: [2], at: 0)
+        table.remove(address(3), of: key)
+        #expect(table[key]?.count == 6)
+        table.remove(peer: key)
+        #expect(table[key] == nil && table[[2]]?.count == 1)
+        #expect(!table.isEmpty && table.checkAt == 0)
+        table.remove(peer: [2])
+        #expect(table.isEmpty && table.checkAt == nil)
+    }
+
+    @Test func `a document that was written is retried at the other peers that had sent it`() {
+        var table = quarantined([address(1), address(2)])
+        table.add(address(1), Self.late, of: [2], at: 0)
+        table.removeWritten(address(1), of: [2], at: 5)
+        let due = 5 + 30 * Self.second
+        let cases: [(now: UInt64, addresses: [DocumentAddress])] = [
+            (due - 1, []), (due, [address(1)]),
+        ]
+        for (now, addresses) in cases {
+            let clock = QuarantineClock(wall: 0, now: now)
+            #expect(table.retriable(of: key, clock).addresses == addresses)
+        }
+    }
 }
