@@ -1,45 +1,45 @@
-import SheafBytes
-import SheafHubLog
+package import SheafBytes
+package import SheafHubLog
 
 /// The names of streams and subjects of a database (`format-spec/hub.md`, *Engines*).
-struct NATSNames: Sendable {
+package struct NATSNames: Sendable {
     private let stream: String
     private let subject: String
 
-    init(_ configuration: NATSConfiguration) {
+    package init(_ configuration: NATSConfiguration) {
         let database = configuration.database.hexadecimal
         stream = "\(configuration.prefix.uppercased())-\(database)"
         subject = "\(configuration.prefix).\(database)"
     }
 
     /// The subject of broadcasts.
-    var broadcasts: String { "\(subject).all" }
+    package var broadcasts: String { "\(subject).all" }
     /// The stream of objects, and its subjects.
-    var objects: String { "\(stream)-OBJECTS" }
-    var objectSubjects: String { "\(subject).o.>" }
+    package var objects: String { "\(stream)-OBJECTS" }
+    package var objectSubjects: String { "\(subject).o.>" }
     /// The subjects of the last messages of all objects.
-    var objectEnds: String { "\(subject).o.*.end" }
+    package var objectEnds: String { "\(subject).o.*.end" }
     /// The key-value bucket of the replaceable objects, and its stream.
-    var bucket: String { stream }
-    var bucketStream: String { "KV_\(stream)" }
+    package var bucket: String { stream }
+    package var bucketStream: String { "KV_\(stream)" }
 
-    func stream(of shard: HubShard) -> String { "\(streams(of: shard.log))\(shard.number)" }
+    package func stream(of shard: HubShard) -> String { "\(streams(of: shard.log))\(shard.number)" }
 
-    func subject(of shard: HubShard) -> String {
+    package func subject(of shard: HubShard) -> String {
         "\(subject).\(shard.log.hexadecimal).\(shard.number)"
     }
 
     /// The beginning of the names of all streams of a log.
-    func streams(of log: HubLogID) -> String { "\(stream)-\(log.hexadecimal)-" }
+    package func streams(of log: HubLogID) -> String { "\(stream)-\(log.hexadecimal)-" }
 
     /// The subjects of all shards of a log.
-    func subjects(of log: HubLogID) -> String { "\(subject).\(log.hexadecimal).*" }
+    package func subjects(of log: HubLogID) -> String { "\(subject).\(log.hexadecimal).*" }
 
     /// The subjects of all shards of all logs, and of some objects.
-    var subjectsOfLogs: String { "\(subject).*.*" }
+    package var subjectsOfLogs: String { "\(subject).*.*" }
 
     /// Returns the shard whose stream has a name; nil for the name of another stream.
-    func shard(ofStream name: String) -> HubShard? {
+    package func shard(ofStream name: String) -> HubShard? {
         let parts = name.dropFirst(stream.count + 1).split(separator: "-")
         guard parts.count == 2, let high = UInt64(parts[0].prefix(16), radix: 16),
             let low = UInt64(parts[0].dropFirst(16), radix: 16), let number = UInt16(parts[1])
@@ -48,18 +48,18 @@ struct NATSNames: Sendable {
         return self.stream(of: shard) == name ? shard : nil
     }
 
-    func subject(ofKey key: String) -> String { "$KV.\(bucket).\(key)" }
+    package func subject(ofKey key: String) -> String { "$KV.\(bucket).\(key)" }
 
-    func subjects(ofObject name: String) -> String { "\(subject).o.\(name).>" }
+    package func subjects(ofObject name: String) -> String { "\(subject).o.\(name).>" }
 
-    func end(ofObject name: String) -> String { "\(subject).o.\(name).end" }
+    package func end(ofObject name: String) -> String { "\(subject).o.\(name).end" }
 
-    func chunk(_ number: Int, ofObject name: String, contents: XXH3.Hash128) -> String {
+    package func chunk(_ number: Int, ofObject name: String, contents: XXH3.Hash128) -> String {
         "\(subject).o.\(name).\(contents.hexadecimal).\(number)"
     }
 
     /// Returns the name of an object in the subject of its last message; nil for another subject.
-    func object(ofEnd end: String) -> String? {
+    package func object(ofEnd end: String) -> String? {
         let parts = end.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count >= 2, parts.last == "end" else { return nil }
         let name = String(parts[parts.count - 2])
@@ -67,7 +67,7 @@ struct NATSNames: Sendable {
     }
 
     /// Throws unless a name can be a part of a subject.
-    static func check(_ name: String) throws(HubLogError) {
+    package static func check(_ name: String) throws(HubLogError) {
         let isName = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -55,6 +55,49 @@ struct CBORTests {
         }
     }
 
+    /// The last values of each length, and the first ones of the next.
+    private static let boundaries: [(Value, String)] = [
+        (255, "18ff"), (256, "190100"), (65_535, "19ffff"), (65_536, "1a00010000"),
+        (4_294_967_295, "1affffffff"), (4_294_967_296, "1b0000000100000000"),
+        (.integer(.max), "1b7fffffffffffffff"), (-24, "37"), (-25, "3818"), (-256, "38ff"),
+        (-257, "390100"), (-65_536, "39ffff"), (-65_537, "3a00010000"),
+        (-4_294_967_296, "3affffffff"), (-4_294_967_297, "3b0000000100000000"),
+        (.integer(.min), "3b7fffffffffffffff"), (.float(0x1p-15), "f90200"),
+        (.float(0x1p-24), "f90001"), (.float(0x1.8p-24), "fa33c00000"),
+        (.float(0x1p-25), "fa33000000"), (.float(-0x1.8p-23), "f98003"),
+        (.float(0x1.ff8p-15), "f903ff"), (.float(0x1.ffcp-15), "fa387fe000"),
+        (.float(0x1.004p0), "f93c01"), (.float(0x1.002p0), "fa3f801000"),
+        (.float(0x1p16), "fa47800000"), (.float(-0x1p15), "f9f800"),
+        (.float(0x1.000002p0), "fa3f800001"), (.float(0x1.000001p0), "fb3ff0000010000000"),
+        (.float(0x1p128), "fb47f0000000000000"),
+    ]
+
+    @Test func `each number has its shortest form`() async throws {
+        let encoded = try await bytes(Self.boundaries.map(\.0))
+        for ((value, expected), bytes) in zip(Self.boundaries, encoded) {
+            #expect(bytes.map { String(format: "%02x", $0) }.joined() == expected, "\(value)")
+        }
+    }
+
+    @Test func `each length of a text, of bytes and of a list has its shortest form`()
+        async throws
+    {
+        let heads: [(count: Int, head: [UInt8])] = [
+            (23, [23]), (24, [24, 24]), (255, [24, 255]), (256, [25, 1, 0]),
+            (65_535, [25, 255, 255]), (65_536, [26, 0, 1, 0, 0]),
+        ]
+        for (count, head) in heads {
+            let encoded = try await bytes([
+                .string(String(repeating: "a", count: count)),
+                .bytes(Array(repeating: 7, count: count)),
+            ])
+            for (kind, bytes) in zip([0x60, 0x40] as [UInt8], encoded) {
+                #expect(Array(bytes.prefix(head.count)) == [kind | head[0]] + head.dropFirst())
+                #expect(bytes.count == head.count + count)
+            }
+        }
+    }
+
     @Test func `shorter names come first, as deterministic encoding requires`() async throws {
         let encoded = try await bytes([["aa": 1, "b": 2, "é": 3]])
         #expect(encoded == [[0xA3, 0x61, 0x62, 2, 0x62, 0x61, 0x61, 1, 0x62, 0xC3, 0xA9, 3]])

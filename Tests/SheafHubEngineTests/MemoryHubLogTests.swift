@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 import SheafHubEngine
 import SheafHubLog
 import SheafHubNATS
@@ -56,5 +57,58 @@ import Testing
         let isLater = log.trim(shard, before: 3)
         #expect(!isLater)
         #expect(host.current.numbers(of: shard) == [])
+    }
+
+    @Test func `an object is read up to its limit, also in several pieces`() throws {
+        let log = MemoryHubLog(MemoryHubEngine())
+        for length in [0, 3, 262_145] {
+            let bytes = [UInt8](repeating: 7, count: length)
+            try log.put("part/\(length)", bytes)
+            #expect(try log.object("part/\(length)", limit: length) == bytes)
+            guard length > 0 else { continue }
+            let error = HubLogError.damaged(
+                "part/\(length), which is longer than \(length - 1) bytes,")
+            #expect(throws: error) { try log.object("part/\(length)", limit: length - 1) }
+        }
+        #expect(throws: HubLogError.missing("object part/1")) {
+            try log.object("part/1", limit: 9)
+        }
+    }
+
+    @Test func `a call that the engine refuses has its reason`() throws {
+        let log = MemoryHubLog(MemoryHubEngine())
+        let host = RecordingHost()
+        try log.start(host)
+        defer { log.stop() }
+        let id = HubLogID(low: 1, high: 1)
+        #expect(throws: HubLogError.refused("a log of 0 shards; it has 1 to 256")) {
+            try log.create(id, shardCount: 0)
+        }
+        #expect(throws: HubLogError.refused("a log of 257 shards; it has 1 to 256")) {
+            try log.create(id, shardCount: 257)
+        }
+        try log.create(id, shardCount: 2)
+        let other = HubLogError.refused(
+            "a new log with the id of one that has entries or other shards")
+        #expect(throws: other) { try log.create(id, shardCount: 4) }
+        #expect(throws: HubLogError.missing("log with 4 shards")) {
+            try log.check(id, shardCount: 4)
+        }
+        let author = HubAuthor(site: Site(rawValue: 1), opening: 2)
+        func message(_ shard: UInt16) -> HubMessageID {
+            HubMessageID(author: author, shard: shard, sequence: 1, checksum: 3)
+        }
+        log.append([1], to: id, as: message(2))
+        log.append([UInt8](repeating: 0, count: 1_000_001), to: id, as: message(1))
+        log.append([1], to: id, as: message(1))
+        #expect(host.waits { $0.stored.count == 1 && $0.failed.count == 2 })
+        #expect(
+            host.current.failed.map(\.error) == [
+                .missing("shard 2"),
+                .refused("a message of 1000001 bytes; it has at most 1000000"),
+            ])
+        // A log with an entry in any shard is not created again.
+        #expect(throws: other) { try log.create(id, shardCount: 2) }
+        #expect(try log.logs() == [id])
     }
 }

@@ -18,8 +18,8 @@ package struct HubSample: Sendable {
     var files = Files()
     /// Whether clients can connect.
     package var isListening = false
-    var isDraining = false
-    var lag = HubLag()
+    package var isDraining = false
+    package var lag = HubLag()
 
     package init(respondedAt: UInt64, configuration: HubConfiguration, configuredAt: UInt64) {
         self.respondedAt = respondedAt
@@ -42,16 +42,20 @@ extension HubSample {
 }
 
 /// How long commits take until they are hub-durable.
-struct HubLag: Sendable {
+package struct HubLag: Sendable {
     /// The first commit that was not hub-durable, and when it was found.
     private var oldest: (commit: UInt64, at: UInt64)?
 
+    package init() {}
+
     /// Records the progress of a hub.
-    mutating func record(commit: UInt64, hubDurable: UInt64, at now: UInt64) {
+    package mutating func record(commit: UInt64, hubDurable: UInt64, at now: UInt64) {
         if let oldest, hubDurable < oldest.commit { return }
         oldest = hubDurable < commit ? (commit, now) : nil
     }
 
-    /// Time since a commit was found that is not hub-durable; 0 if all are.
-    func nanoseconds(at now: UInt64) -> UInt64 { oldest.map { now - min(now, $0.at) } ?? 0 }
+    /// Returns the time since a commit was found that is not hub-durable; 0 if all are.
+    package func nanoseconds(at now: UInt64) -> UInt64 {
+        oldest.map { now - min(now, $0.at) } ?? 0
+    }
 }

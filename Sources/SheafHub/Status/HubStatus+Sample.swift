@@ -1,6 +1,6 @@
 import SheafHubLog
 import SheafReplication
-import SheafTransport
+package import SheafTransport
 
 extension HubProgress {
     /// Whether all shards have caught up.
@@ -9,7 +9,9 @@ extension HubProgress {
 
 extension HubStatus {
     /// Creates the status that follows from a sample.
-    init(_ sample: HubSample, of key: PeerKey, formats: ClosedRange<UInt8>, at now: UInt64) {
+    package init(
+        _ sample: HubSample, of key: PeerKey, formats: ClosedRange<UInt8>, at now: UInt64
+    ) {
         let readiness = Readiness(sample: sample, formats: formats, now: now)
         let progress = sample.progress
         self.key = key

@@ -1,22 +1,22 @@
 import SheafBytes
-import SheafHubLog
+package import SheafHubLog
 
 /// The shards that a host follows, and the entries to read next.
-struct FollowedShards: Sendable {
+package struct FollowedShards: Sendable {
     /// A query for entries of a shard.
-    struct Query: Equatable, Sendable {
-        let shard: HubShard
-        let first: UInt64
-        let last: UInt64
+    package struct Query: Equatable, Sendable {
+        package let shard: HubShard
+        package let first: UInt64
+        package let last: UInt64
         /// Maximum length of the entries in bytes.
-        let length: Int
+        package let length: Int
         /// Whether one entry is read that is longer.
-        let isAdmitted: Bool
-        let purpose: Purpose
+        package let isAdmitted: Bool
+        package let purpose: Purpose
     }
 
     /// The call for which entries are read.
-    enum Purpose: Equatable, Sendable {
+    package enum Purpose: Equatable, Sendable {
         /// A call of `follow`, by its number.
         case follow(generation: UInt64)
         /// A call of `reread`, by its entries.
@@ -24,11 +24,11 @@ struct FollowedShards: Sendable {
     }
 
     /// The events that follow from the result of a query.
-    struct Completion: Equatable, Sendable {
+    package struct Completion: Equatable, Sendable {
         /// Whether the host must receive the entries.
-        var isWanted = false
+        package var isWanted = false
         /// The entries of the call of `reread` that has ended.
-        var ended: ClosedRange<UInt64>?
+        package var ended: ClosedRange<UInt64>?
     }
 
     private struct Reread: Sendable {
@@ -64,12 +64,12 @@ struct FollowedShards: Sendable {
     private var names: [String: HubShard] = [:]
     private var generation: UInt64 = 0
 
-    init(unreadLength: Int) {
+    package init(unreadLength: Int) {
         self.unreadLength = unreadLength
     }
 
     /// Follows a shard from a number on, in place of an earlier call.
-    mutating func follow(_ shard: HubShard, from entry: UInt64) {
+    package mutating func follow(_ shard: HubShard, from entry: UInt64) {
         generation += 1
         let generation = generation
         change(shard) { state in
@@ -81,14 +81,14 @@ struct FollowedShards: Sendable {
     }
 
     /// Ends the delivery of new entries; the unread bytes are still counted.
-    mutating func unfollow(_ shard: HubShard) {
+    package mutating func unfollow(_ shard: HubShard) {
         shards[shard]?.next = nil
         shards[shard]?.rereads = []
         shards[shard]?.last = nil
     }
 
     /// Records consumed bytes; returns whether they make room for entries that wait.
-    mutating func consume(_ bytes: Int, of shard: HubShard) -> Bool {
+    package mutating func consume(_ bytes: Int, of shard: HubShard) -> Bool {
         guard var state = shards[shard] else { return false }
         state.unread -= min(max(bytes, 0), state.unread)
         state.mustConsume = false
@@ -98,7 +98,7 @@ struct FollowedShards: Sendable {
     }
 
     /// Reads entries once more.
-    mutating func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {
+    package mutating func reread(_ entries: ClosedRange<UInt64>, of shard: HubShard) {
         change(shard) { $0.rereads.append(Reread(call: entries, rest: entries)) }
     }
 
@@ -113,18 +113,18 @@ struct FollowedShards: Sendable {
     /// Marks a shard as one that has new entries.
     ///
     /// - Parameter name: The shard as in notifications; that of other hubs is ignored.
-    mutating func notice(_ name: String) {
+    package mutating func notice(_ name: String) {
         guard let shard = names[name] else { return }
         shards[shard]?.isDue = true
     }
 
     /// Marks all shards as ones that may have new entries.
-    mutating func noticeAll() {
+    package mutating func noticeAll() {
         for shard in order { shards[shard]?.isDue = true }
     }
 
     /// Takes the next query; nil if there is none.
-    mutating func nextQuery() -> Query? {
+    package mutating func nextQuery() -> Query? {
         for (index, shard) in order.enumerated() {
             guard var state = shards[shard], state.hasWork, hasRoom(state) else { continue }
             order.remove(at: index)
@@ -147,7 +147,7 @@ struct FollowedShards: Sendable {
     }
 
     /// Repeats a query that failed.
-    mutating func repeatQuery(_ query: Query) {
+    package mutating func repeatQuery(_ query: Query) {
         switch query.purpose {
         case .follow: shards[query.shard]?.isDue = true
         case .reread(let call):
@@ -159,7 +159,7 @@ struct FollowedShards: Sendable {
     /// Records the result of a query.
     ///
     /// - Parameter isCut: Whether another entry was left out because it is too long.
-    mutating func complete(
+    package mutating func complete(
         _ query: Query, _ entries: [HubLogEntry], isCut: Bool
     ) -> Completion {
         guard var state = shards[query.shard] else { return Completion() }
@@ -192,7 +192,7 @@ struct FollowedShards: Sendable {
     }
 
     /// The last delivered entry of each shard, and its hash.
-    var lastEntries: [(shard: HubShard, number: UInt64, hash: UInt64)] {
+    package var lastEntries: [(shard: HubShard, number: UInt64, hash: UInt64)] {
         order.compactMap { shard in
             shards[shard]?.last.map { (shard, $0.number, $0.hash) }
         }

@@ -23,6 +23,23 @@ package struct HubProgress: Sendable {
         package let incidents: [ShardIncident]
         /// The version of a message at which this hub stopped reading.
         package let newerVersion: UInt8?
+
+        package init(
+            number: UInt16, progress: ShardProgress, hasCaughtUp: Bool, isBlocked: Bool,
+            unstoredMessages: Int, unstoredLength: Int, firstUnstored: UInt64,
+            unwrittenGroups: Int, incidents: [ShardIncident], newerVersion: UInt8?
+        ) {
+            self.number = number
+            self.progress = progress
+            self.hasCaughtUp = hasCaughtUp
+            self.isBlocked = isBlocked
+            self.unstoredMessages = unstoredMessages
+            self.unstoredLength = unstoredLength
+            self.firstUnstored = firstUnstored
+            self.unwrittenGroups = unwrittenGroups
+            self.incidents = incidents
+            self.newerVersion = newerVersion
+        }
     }
 
     package let log: HubLogID
@@ -41,4 +58,21 @@ package struct HubProgress: Sendable {
     /// Number of deviations of the log, by the row of table 4 that they match, and of malformed
     /// broadcasts.
     package let faults: [String: UInt64]
+
+    package init(
+        log: HubLogID, author: HubAuthor, shards: [Shard], commit: CommitID, hubDurable: CommitID,
+        clientCount: Int, unacknowledgedCount: Int, pendingLength: Int, heldNanoseconds: UInt64?,
+        faults: [String: UInt64]
+    ) {
+        self.log = log
+        self.author = author
+        self.shards = shards
+        self.commit = commit
+        self.hubDurable = hubDurable
+        self.clientCount = clientCount
+        self.unacknowledgedCount = unacknowledgedCount
+        self.pendingLength = pendingLength
+        self.heldNanoseconds = heldNanoseconds
+        self.faults = faults
+    }
 }

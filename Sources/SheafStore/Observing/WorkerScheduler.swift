@@ -194,7 +194,11 @@ package struct WorkerScheduler: Sendable {
             defer { pendingWork = PendingWork() }
             return .dispatch(pendingWork)
         }
-        var deadlines = [standstillDeadline, isDispatching ? nil : nextDispatch].compactMap { $0 }
+        // While all callers are stuck, only the end of a callback allows the next call.
+        let detectsStalls = hasCalls && callers > stuckCallers
+        var deadlines = [
+            detectsStalls ? standstillDeadline : nil, isDispatching ? nil : nextDispatch,
+        ].compactMap { $0 }
         if idleCount > 1 {
             let end = idleSince + Self.idleNanoseconds
             guard now < end else {
@@ -203,8 +207,8 @@ package struct WorkerScheduler: Sendable {
             }
             deadlines.append(end)
         }
-        if hasCalls { stallDetectors += 1 }
-        return .wait(version: version, until: deadlines.min(), detectsStalls: hasCalls)
+        if detectsStalls { stallDetectors += 1 }
+        return .wait(version: version, until: deadlines.min(), detectsStalls: detectsStalls)
     }
 
     private var canDispatch: Bool { !isDispatching && !pendingWork.isEmpty }
