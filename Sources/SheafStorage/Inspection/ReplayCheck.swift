@@ -75,14 +75,11 @@ struct ReplayCheck: ~Copyable {
         for index in 0..<record.count {
             let entry = record[index]
             let offset = start + entry.offset
-            guard file.segments.contains(entry.position.segment),
-                entry.position.segment <= UInt32(Limits.maximumFiles),
-                entry.position > lastCompacted
-            else {
+            guard entry.position > lastCompacted else {
                 result.damage(
                     file.name,
                     at: start + Record.headerLength + index * CompactedRecord.entryLength,
-                    "the entry for \(entry.position) is out of order or of another file")
+                    "the entry for \(entry.position) is out of order")
                 return interrupt()
             }
             guard commits.contains(entry.commit) else {
@@ -206,16 +203,6 @@ struct ReplayCheck: ~Copyable {
         _ result: inout Verification
     ) {
         result.operationCount += 1
-        guard Operation.isLogged(firstByte: operation.key.first ?? 0) else {
-            result.damage(file, at: offset, "the first byte of the key is reserved")
-            isComplete = false
-            return
-        }
-        guard operation.kind != .remove || operation.payload.isEmpty else {
-            result.damage(file, at: offset, "a removal has a payload")
-            isComplete = false
-            return
-        }
         // After damage, the tree lacks keys that the log contained.
         guard isComplete else { return }
         let pointer = RecordPointer(

@@ -38,7 +38,6 @@ struct SalvageIndex: ~Copyable {
 
     /// Adds an operation if it is the newest of its key, or the newest that is not a delta.
     mutating func add(_ operation: Operation, _ location: Location) {
-        guard Operation.isLogged(firstByte: operation.key.first ?? 0) else { return }
         add(operation.key, location)
     }
 

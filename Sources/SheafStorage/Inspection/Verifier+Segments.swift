@@ -21,7 +21,6 @@ extension Verifier {
                     replay.interrupt()
                     isIntact = false
                 }
-                checkSynced(record, in: file)
                 recordCount += 1
                 result.recordCount += 1
                 replay.check(record, startsSegment: startsSegment, in: file.name, &result)
@@ -238,13 +237,6 @@ extension Verifier {
         } else {
             result.damage(file.name, at: offset, "a byte after the footer is not zero")
         }
-    }
-
-    private mutating func checkSynced(_ record: Record, in file: StoreDirectory.File) {
-        guard record.synced > record.position else { return }
-        result.damage(
-            file.name, at: record.position.offset + Record.Layout.synced,
-            "the synced position is past the record")
     }
 
     private mutating func damageGap(

@@ -30,6 +30,13 @@ final class MemoryFile: VolumeFile {
         deinit {
             base.deallocate()
         }
+
+        /// Fills the bytes of a range with zeros, as far as there are any.
+        func clear(from start: Int, to end: Int) {
+            let end = min(end, capacity)
+            guard start < end else { return }
+            UnsafeMutableRawBufferPointer(start: base + start, count: end - start).fillWithZeros()
+        }
     }
 
     /// A former region, which only its mappings keep alive.
@@ -86,11 +93,9 @@ final class MemoryFile: VolumeFile {
     func truncate(to size: Int) throws(VolumeError) {
         content.state.withLock { state in
             state.reserve(size)
-            if size < state.size {
-                // If the file grows again, the bytes must be zero.
-                let end = state.region.base + size
-                UnsafeMutableRawBufferPointer(start: end, count: state.size - size)
-                    .fillWithZeros()
+            // If the file grows again, the bytes must be zero.
+            for case let region? in state.outgrown.map(\.region) + [state.region] {
+                withExtendedLifetime(region) { region.clear(from: size, to: state.size) }
             }
             state.size = size
         }
