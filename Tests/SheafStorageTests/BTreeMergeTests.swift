@@ -26,23 +26,24 @@ import Testing
         return nil
     }
 
-    @Test(arguments: [
-        // A leaf of less than 1,020 bytes is merged if both leaves have at most 3,060 bytes.
-        (340, 171, 0, BTree.maximumFanout, 85), (340, 172, 0, BTree.maximumFanout, 84),
-        (204, 103, 8, BTree.maximumFanout, 51), (204, 104, 8, BTree.maximumFanout, 50),
-        // The merged leaf has at most three quarters of the possible entries.
-        (100, 20, 0, 100, 56), (100, 70, 0, 100, 6), (10, 5, 0, 10, 3),
-    ])
-    func `a leaf is merged if the result leaves space for new entries`(
-        full: Int, rest: Int, valueLength: Int, fanout: Int, left: Int
-    ) {
-        let value = BTreeValue([UInt8](repeating: 9, count: valueLength))
-        var tree = tree(full, rest, value: value, fanout: fanout)
-        #expect(tree.statistics.pagesInUse == 3)
-        #expect(merge(&tree, full) == left)
-        #expect(tree.statistics.depth == 1)
-        #expect(tree.count == rest + left - 1)
-        #expect(tree.checkInvariants() == [])
+    @Test func `a leaf is merged if the result leaves space for new entries`() {
+        for (full, rest, valueLength, left) in [
+            // A leaf of less than 1,020 bytes is merged if both leaves have at most 3,060 bytes.
+            (340, 171, 0, 85), (340, 172, 0, 84), (204, 103, 8, 51), (204, 104, 8, 50),
+            // The merged leaf has at most three quarters of the possible entries.
+            (100, 20, 0, 56), (100, 70, 0, 6), (10, 5, 0, 3),
+        ] {
+            // Entries without values fill a leaf by their number, those with values by their bytes.
+            let fanout = valueLength == 0 ? full : BTree.maximumFanout
+            let value = BTreeValue([UInt8](repeating: 9, count: valueLength))
+            var tree = tree(full, rest, value: value, fanout: fanout)
+            #expect(tree.statistics.pagesInUse == 3)
+            let found = merge(&tree, full)
+            #expect(found == left, "\(full) and \(rest)")
+            #expect(tree.statistics.depth == 1)
+            #expect(tree.count == rest + left - 1)
+            #expect(tree.checkInvariants() == [])
+        }
     }
 
     @Test func `a leaf without a next one is merged with the previous one`() {

@@ -217,14 +217,15 @@ import Testing
         return texts
     }
 
-    @Test(arguments: [
-        ("whole", nil), ("recovered", nil),
-        ("garbage", "0000000006.log:360: the file ends inside a record header"),
-        ("torn-record", "0000000006.log:232: the record length 136 is wrong"),
-        ("torn-commit", "0000000006.log:136: the record length 96 is wrong"),
-        ("torn-bit", "0000000006.log:224: the record's checksum does not match"),
-        ("without-a-witness", "0000000004.log:128: the last commit is incomplete"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("whole", nil), ("recovered", nil),
+            ("garbage", "0000000006.log:360: the file ends inside a record header"),
+            ("torn-record", "0000000006.log:232: the record length 136 is wrong"),
+            ("torn-commit", "0000000006.log:136: the record length 96 is wrong"),
+            ("torn-bit", "0000000006.log:224: the record's checksum does not match"),
+            ("without-a-witness", "0000000004.log:128: the last commit is incomplete"),
+        ] as [(String, String?)])
     func `a torn tail has its place and its reason`(name: String, expected: String?) throws {
         let changed = try damage.changing(files, in: name)
         var commits = try LogReader(SimulatedVolume(files: changed)).commits()
@@ -233,12 +234,13 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test(arguments: [
-        ("sealed-record", [4, 5, 6], "0000000003.log:224"),
-        ("sealed-base", [], "0000000001-0000000002.base:128"),
-        ("proven-record", [4, 5, 6, 7], "0000000006.log:128"),
-        ("unknown-record", [4, 5, 6], "0000000003.log:236"),
-    ] as [(String, [CommitID], String)])
+    @Test(
+        arguments: [
+            ("sealed-record", [4, 5, 6], "0000000003.log:224"),
+            ("sealed-base", [], "0000000001-0000000002.base:128"),
+            ("proven-record", [4, 5, 6, 7], "0000000006.log:128"),
+            ("unknown-record", [4, 5, 6], "0000000003.log:236"),
+        ] as [(String, [CommitID], String)])
     func `commits before damage are read, and none after it`(
         name: String, expected: [CommitID], place: String
     ) throws {

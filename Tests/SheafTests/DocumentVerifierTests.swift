@@ -26,6 +26,10 @@ import Testing
 
     private static let car = StoreKey.document(collection: 0, id: Array("@a\0".utf8)).bytes
 
+    private static let token = StoreKey.unprovenToken(
+        attachment: [UInt8](repeating: 3, count: 32), document: [UInt8](repeating: 4, count: 32)
+    ).bytes
+
     private static func state(_ object: Object = ["x": 1], base: VersionVector? = nil) throws
         -> [UInt8]
     {
@@ -126,6 +130,44 @@ import Testing
         Violation("a collection with another name", "a changed name at offset 0") {
             try $0.put(StoreKey.collection(0).bytes, Array("boats".utf8))
         },
+        Violation("a collection that was removed", "a removed name at offset 0") {
+            try $0.remove(StoreKey.collection(0).bytes)
+            try $0.put(StoreKey.collection(0).bytes, Array("cars".utf8))
+        },
+        Violation("an index of an unknown collection", "a collection without a name at offset 1") {
+            let index = IndexDefinition(
+                collection: 5, number: 0, name: "i", fields: [IndexDefinition.Field(["x"])])
+            try $0.put(index.key, index.payload)
+        },
+        Violation("a delta record of pauses", "a delta record of pauses at offset 0") {
+            let key = StoreKey.pauses(Site(rawValue: 1)).bytes
+            try $0.put(key, [UInt8](repeating: 1, count: 8) + [UInt8](repeating: 2, count: 8))
+            try $0.extend(key, [])
+        },
+        Violation("a delta record of an import", "a delta record of an import at offset 0") {
+            try $0.put(StoreKey.importProgress(1).bytes, [])
+            try $0.extend(StoreKey.importProgress(1).bytes, [])
+        },
+        Violation(
+            "a delta record of progress in a shard",
+            "progress in a hub log that is not complete at offset 0"
+        ) {
+            try $0.put(StoreKey.storedShard(1).bytes, [])
+            try $0.extend(StoreKey.storedShard(1).bytes, [])
+        },
+        Violation(
+            "a delta record of an unproven token",
+            "a delta record of an unproven token at offset 0"
+        ) {
+            try $0.put(token, [])
+            try $0.extend(token, [])
+        },
+        Violation("a short key of a sender", "an unproven token of 31 bytes at offset 0") {
+            try $0.put(token, [UInt8](repeating: 1, count: 31))
+        },
+        Violation("a long key of a sender", "an unproven token of 33 bytes at offset 0") {
+            try $0.put(token, [UInt8](repeating: 1, count: 33))
+        },
         Violation("a payload of an unknown kind", "the byte 9 at offset 0 is not allowed here") {
             try $0.put(car, [9, 1, 2])
         },
@@ -167,6 +209,18 @@ import Testing
     @Test func `an insertion writes valid operations`() throws {
         let verified = try verified { _ in }
         #expect(verified.findings == [] && verified.documentCount == 1)
+        #expect(verified.tombstoneCount == 0)
+    }
+
+    @Test(arguments: [0, 32])
+    func `an unproven token has no sender, or its key of 32 bytes`(count: Int) throws {
+        let verified = try verified { batch in
+            try batch.put(Self.token, [UInt8](repeating: 1, count: count))
+            // Tokens and pauses may be removed.
+            try batch.remove(Self.token)
+            try batch.put(Self.token, [UInt8](repeating: 1, count: count))
+        }
+        #expect(verified.findings == [])
     }
 
     @Test(arguments: breaches)
@@ -174,7 +228,9 @@ import Testing
         let verified = try verified(violation.write)
         let finding = try #require(verified.findings.first)
         #expect(verified.findings.count == 1)
-        #expect(finding.reason.contains(" violates the format: "), "\(finding.reason)")
+        #expect(finding.position.segment == 1)
+        let place = "the operation at \(finding.position) violates the format: "
+        #expect(finding.reason.hasPrefix(place), "\(finding.reason)")
         #expect(finding.reason.contains(violation.reason), "\(finding.reason)")
     }
 }
