@@ -38,6 +38,28 @@ import Testing
         #expect(context(before).expectation == expectation)
     }
 
+    @Test(
+        arguments: [
+            ("SELECT 1.5", .nothing),
+            ("SELECT 0xF", .nothing), ("SELECT `a`", .nothing),
+            ("SELECT\n", .expression), ("SELECT\t", .expression), ("SELECT 12 ", .expression),
+            ("SELECT 'a' ", .expression), ("SELECT a update ", .expression), (".", .field(of: [])),
+            ("PROFILE ", .statement), ("ADVISE ", .statement), ("ALTER SYSTEM RESET ", .parameter),
+            ("EVICT FROM ", .collection(isReading: false)), ("EVICT FROM cars ", .expression),
+            ("EXPLAIN UPDATE ", .collection(isReading: false)),
+            ("DROP INDEX i ON ", .collection(isReading: false)),
+            ("SELECT * FROM COLLECTION ", .collection(isReading: false)),
+            ("INSERT INTO a DOCUMENTS (:b) ON ID CONFLICT DO UPDATE ", .expression),
+            ("SELECT * FROM 5 ", .expression), ("SELECT * FROM a JOIN b ON c ", .expression),
+            ("SELECT * FROM cars AS OF COMMIT ", .expression),
+            ("SELECT ! FROM ", .collection(isReading: true)),
+        ] as [(String, CompletionContext.Expectation)])
+    func `the last words, spaces and tokens of a statement determine what may follow`(
+        before: String, expectation: CompletionContext.Expectation
+    ) {
+        #expect(context(before).expectation == expectation)
+    }
+
     @Test func `the prefix is the word before the position`() {
         #expect(context("SELECT col").prefix == "col")
         #expect(context("SELECT col ").prefix == "")
@@ -45,6 +67,12 @@ import Testing
         #expect(context("SELECT `two wo").prefix == "two wo")
         #expect(context("SELECT `two wo").isQuoted)
         #expect(context("SELECT 1; UPD").prefix == "UPD")
+        #expect(context("SELECT col\n").prefix == "")
+        #expect(context("SELECT col\t").prefix == "")
+        #expect(!context("SELECT co").isQuoted)
+        let quoted = context("SELECT * FROM `ca")
+        #expect(quoted.prefix == "ca" && quoted.isQuoted && quoted.sources.isEmpty)
+        #expect(quoted.expectation == .collection(isReading: true))
     }
 
     @Test func `the collections are those of the statement, also after the position`() {
@@ -65,6 +93,31 @@ import Testing
         #expect(context("SELECT * FROM a WHERE ").sources == [.init(collection: "a", alias: nil)])
         #expect(
             context("SELECT * FROM a ORDER BY ").sources == [.init(collection: "a", alias: nil)])
+    }
+
+    @Test(
+        arguments: [
+            ("SELECT * FROM a c", "a", nil), ("SELECT * FROM a c ", "a", "c"),
+            ("SELECT * FROM a `b c` WHERE ", "a", "b c"), ("UPDATE a SET ", "a", nil),
+            ("SELECT * FROM COLLECTION a AS b WHERE ", "a", "b"),
+            ("SELECT * FROM system:indexes i WHERE ", "system:indexes", "i"),
+            ("INSERT INTO a DOCUMENTS ({b: ", "a", nil), ("INSERT INTO a VALUES ", "a", nil),
+            ("CREATE INDEX i ON a (", "a", nil), ("SELECT * FROM a AS OF ", "a", nil),
+            ("SELECT * FROM a AS OF (", "a", nil),
+        ] as [(String, String, String?)])
+    func `a collection has an alias only where one is allowed`(
+        text: String, collection: String, alias: String?
+    ) {
+        #expect(context(text).sources == [.init(collection: collection, alias: alias)])
+    }
+
+    @Test func `a word after ON or outside of a statement is no collection`() {
+        #expect(context("DROP INDEX i ON a ").sources.isEmpty)
+        #expect(context("SELECT a, b ").sources.isEmpty)
+        #expect(
+            context("SELECT * FROM a JOIN b ON c = d ").sources == [
+                .init(collection: "a", alias: nil), .init(collection: "b", alias: nil),
+            ])
     }
 
     @Test(arguments: ["COMMIT 5", "COMMIT :n", "'2026-01-01'", "(:t - 5)", "COMMIT ((1))"])

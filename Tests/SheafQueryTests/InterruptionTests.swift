@@ -52,4 +52,51 @@ import Testing
             #expect(failure(interruption) == nil, "\(now)")
         }
     }
+
+    @Test func `without a meter, only long values are checked for the end of a statement`() {
+        let time = Time(0)
+        let context = FunctionContext(
+            now: 0, interruption: Interruption(seconds: 1) { time.now })
+        time.set(1_000_000_000)
+        func ends(_ charge: () throws(StoreError) -> Void) -> Bool {
+            do throws(StoreError) { try charge() } catch { return error.reason == .timedOut }
+            return false
+        }
+        func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+        func list(_ count: Int) -> Value { .array(Array(repeating: 1, count: count)) }
+        func object(_ count: Int) -> Value {
+            .object(Object((0..<count).map { ("f\($0)", Value.integer(1)) }))
+        }
+        let values: [(Value, isLong: Bool)] = [
+            (.string(text(4_096)), false), (.string(text(4_097)), true), (list(256), false),
+            (list(257), true), (object(256), false), (object(257), true), (1, false),
+        ]
+        for (value, isLong) in values {
+            let more: [Value?] = [nil, value]
+            let found = [
+                ends { () throws(StoreError) in try context.charge(value) },
+                ends { () throws(StoreError) in try context.charge(more) },
+                ends { () throws(StoreError) in try context.charge(value, nil) },
+                ends { () throws(StoreError) in try context.charge(nil, value) },
+            ]
+            #expect(found == [isLong, isLong, isLong, isLong])
+        }
+        for (count, isLong) in [(4_096, false), (4_097, true)] {
+            let subject = text(count)
+            let found = ends { () throws(StoreError) in
+                try context.charge(pattern: 1, on: subject)
+            }
+            #expect(found == isLong)
+        }
+    }
+
+    @Test func `a check charges a meter with 4,096 units`() {
+        let meter = EvaluationMeter(10_000)
+        let interruption = Interruption(meter)
+        let timeout = Interruption(seconds: 1) { 0 }
+        #expect(interruption.isMetered && !timeout.isMetered)
+        #expect(failure(interruption) == nil && meter.units == 5_904)
+        #expect(failure(interruption) == nil && meter.units == 1_808)
+        #expect(failure(interruption)?.reason == .limit)
+    }
 }

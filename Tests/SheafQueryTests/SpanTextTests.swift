@@ -92,4 +92,22 @@ import Testing
             #expect(try spans(condition, descending: descending) == expected, "\(condition)")
         }
     }
+
+    @Test func `spans with values of several types have the values before and after them`() throws {
+        let cases: [(String, [String])] = [
+            ("a NOT IN ('m')", ["a before \"m\"", "a after \"m\" AND a before null"]),
+            (
+                "a NOT IN ('k', 'm')",
+                [
+                    "a before \"k\"", "a > \"k\" AND a < \"m\"",
+                    "a after \"m\" AND a before null",
+                ]
+            ),
+            ("a IS NOT NULL", ["a before null", "a IS MISSING"]),
+            ("a IS NOT TRUE", ["a before true", "a after true"]),
+        ]
+        for (condition, expected) in cases {
+            #expect(try spans(condition, descending: [false, false]) == expected, "\(condition)")
+        }
+    }
 }

@@ -54,4 +54,32 @@ import Testing
         cache.insert(try Self.statement(long))
         #expect(cache.find(long) == nil)
     }
+
+    @Test(arguments: [4_095, 4_096, 4_097])
+    func `a text of more than 4,096 bytes is not cached`(length: Int) throws {
+        var cache = StatementCache()
+        let frame = "SELECT '' FROM t"
+        let padding = String(repeating: "x", count: length - frame.utf8.count)
+        let text = "SELECT '\(padding)' FROM t"
+        #expect(text.utf8.count == length)
+        cache.insert(try Self.statement(text))
+        let isFound = cache.find(text) != nil
+        #expect(isFound == (length <= 4_096))
+    }
+
+    @Test func `the statements that were used last stay when the cache is full`() throws {
+        func text(_ number: Int) -> String { "SELECT \(number) FROM t" }
+        var cache = StatementCache(maximumCount: 4)
+        #expect(cache.find(text(1)) == nil)
+        for number in 1...4 { cache.insert(try Self.statement(text(number))) }
+        for number in 1...4 { #expect(cache.find(text(number))?.text == text(number)) }
+        // The first one is used again, and the second one is now the oldest.
+        #expect(cache.find(text(1)) != nil)
+        cache.insert(try Self.statement(text(5)))
+        #expect(cache.find(text(2)) == nil && cache.find(text(3)) == nil)
+        #expect(cache.find(text(1)) != nil && cache.find(text(5)) != nil)
+        // Two more fit before others are removed.
+        for number in 6...7 { cache.insert(try Self.statement(text(number))) }
+        for number in [1, 5, 6, 7] { #expect(cache.find(text(number)) != nil, "\(number)") }
+    }
 }

@@ -167,8 +167,10 @@ package struct CompletionContext: Equatable, Sendable {
         var index = 0
         while index < words.count {
             defer { index += 1 }
+            var hasAlias = false
             switch words[index].token.keyword {
-            case .from, .join, .into, .update: break
+            case .from, .join: hasAlias = true
+            case .into, .update: break
             case .on where isIndex: break
             default: continue
             }
@@ -184,8 +186,8 @@ package struct CompletionContext: Equatable, Sendable {
             }
             next = endOfAsOf(words, from: next + 1)
             if next < words.count, words[next].token.keyword == .as { next += 1 }
-            let alias = next < words.count && isAlias(words[next]) ? words[next].text : nil
-            sources.append(Source(collection: name, alias: alias))
+            hasAlias = hasAlias && next < words.count && isAlias(words[next])
+            sources.append(Source(collection: name, alias: hasAlias ? words[next].text : nil))
         }
         return sources
     }

@@ -125,13 +125,22 @@ private struct ClauseScan {
         }
         pendingOperator = nil
         guard enclosing.isEmpty else { return }
-        if let name = Self.statements[keyword], clause == nil || keyword == .select {
-            (statement, clause) = (name, nil)
+        if let name = Self.statements[keyword], mayBegin(keyword) {
+            (statement, clause, hasTypes) = (name, nil, false)
         } else if keyword == .collection {
-            hasTypes = true
+            // Elsewhere it is the name of a field.
+            hasTypes = [.from, .join, .into, .update].contains(previous?.keyword)
         } else if let name = Self.clauses[keyword] {
             clause = refined(name, keyword, lexer)
+            hasTypes = false
         }
+    }
+
+    /// Whether a keyword of a statement begins one here, and is neither the name of a field nor a
+    /// word of ON ID CONFLICT.
+    private func mayBegin(_ keyword: Keyword) -> Bool {
+        guard let statement, keyword != .select else { return true }
+        return ["EXPLAIN", "PROFILE", "ADVISE"].contains(statement)
     }
 
     /// Returns the entry of a clause whose keyword has several meanings; nil for the statement.
@@ -141,13 +150,15 @@ private struct ClauseScan {
         case .from: return statement == "SELECT" ? name : nil
         case .on: return statement == "INSERT" ? "ON ID CONFLICT" : clause == "JOIN" ? name : nil
         case .set: return statement == "UPDATE" ? name : nil
+        // In other statements, these are names of fields.
+        case .apply, .unset: return statement == "UPDATE" ? name : clause
+        case .documents, .values, .initial: return statement == "INSERT" ? name : clause
         case .use:
             switch (try? lexer.next())?.keyword {
             case .index: return "USE INDEX"
             case .directives: return "USE DIRECTIVES"
             default: return name
             }
-        // UPDATE is also a word of ON ID CONFLICT.
         default: return name
         }
     }

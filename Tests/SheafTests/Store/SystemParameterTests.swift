@@ -110,6 +110,70 @@ import Testing
         #expect(!parameters.isStrict)
     }
 
+    /// Returns the message of the error for a value that a parameter refuses.
+    private func refusal(
+        _ parameters: inout SystemParameters, _ name: String, _ value: Value
+    ) -> String? {
+        do throws(StoreError) { _ = try parameters.set(name, to: value) } catch {
+            return error.reason == .argument ? error.message : "\(error)"
+        }
+        return nil
+    }
+
+    @Test func `a parameter that is true or false takes effect until it is reset`() throws {
+        var parameters = SystemParameters()
+        let flags: [(name: String, isSet: (SystemParameters) -> Bool)] = [
+            ("dql_strict_mode", { $0.isStrict }),
+            ("tombstone_ttl_enabled", { $0.collectsTombstones }),
+            ("dql_restrict_subscriptions", { $0.restrictsSubscriptions }),
+        ]
+        for (name, isSet) in flags {
+            let before = isSet(parameters)
+            for value in [true, false, true, !before] {
+                _ = try parameters.set(name, to: .bool(value))
+                #expect(isSet(parameters) == value, "\(name)")
+            }
+            for value in [Value.integer(1), "true", .null] {
+                let message = "\(name) must be true or false, not \(value.json)"
+                let found = refusal(&parameters, name, value)
+                #expect(found == message)
+            }
+            #expect(isSet(parameters) == !before, "\(name)")
+            try parameters.reset(name.uppercased())
+            #expect(isSet(parameters) == before, "\(name)")
+        }
+        var strict = SystemParameters(isStrict: true)
+        #expect(strict.isStrict)
+        _ = try strict.set("dql_strict_mode", to: false)
+        #expect(!strict.isStrict)
+        try strict.reset(nil)
+        #expect(try strict.isStrict && strict.value("DQL_Strict_Mode") == true)
+    }
+
+    @Test func `an object takes effect until all parameters are reset`() throws {
+        var parameters = SystemParameters()
+        let meaning = parameters.meaning
+        _ = try parameters.set(
+            "user_collection_sync_scopes", to: ["cars": "LocalPeerOnly"])
+        _ = try parameters.set("dql_default_directives", to: ["#prefer_order": true])
+        _ = try parameters.set("tombstone_ttl_hours", to: 5)
+        #expect(!parameters.syncScopes.isShared("cars") && parameters.syncScopes.isShared("vans"))
+        #expect(parameters.meaning != meaning)
+        for name in ["user_collection_sync_scopes", "dql_default_directives"] {
+            let found = refusal(&parameters, name, "x")
+            #expect(found == "\(name) must be an object, not \"x\"")
+        }
+        let scope = refusal(&parameters, "user_collection_sync_scopes", ["cars": "Elsewhere"])
+        #expect(
+            scope?.hasPrefix("invalid sync scope \"Elsewhere\" of cars; expected one of") == true)
+        #expect(!parameters.syncScopes.isShared("cars"))
+        try parameters.reset(nil)
+        #expect(parameters.syncScopes.isShared("cars") && parameters.syncScopes.isEmpty)
+        #expect(parameters.meaning == meaning)
+        #expect(try parameters.value("tombstone_ttl_hours") == 168)
+        #expect(parameters.tombstoneLifetimeMilliseconds == 168 * 3_600_000)
+    }
+
     @Test(arguments: [1, 2, 60_000, .max - 1, .max] as [Int64])
     func `the schedule of warnings about transactions has the values of its parameters`(
         milliseconds: Int64
