@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafTestSupport
 import Testing
 
 @Suite struct JSONTests {
@@ -134,6 +135,94 @@ import Testing
         case .object(let object):
             .object(Object(object.map { ($0.name, withoutWhatJSONLacks($0.value)) }))
         default: value
+        }
+    }
+
+    private func error(_ text: String) -> JSONError? {
+        do throws(JSONError) {
+            _ = try Value(json: text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `an error says what is wrong in the text`() {
+        let deep = String(repeating: "[", count: 65)
+        let cases: [(text: String, explanation: String)] = [
+            ("", "expected a value"), ("+1", "expected a value"),
+            ("nul", "expected true, false or null"), ("tru", "expected true, false or null"),
+            ("[1 2]", "expected a comma or ]"), ("{\"a\":1 2}", "expected a comma or }"),
+            ("{a:1}", "expected a name in double quotes"), ("{\"a\" 1}", "expected a colon"),
+            ("\"a", "expected a double quote"), ("\"\\n", "expected a double quote"),
+            ("-", "expected a digit"), ("1.", "expected a digit"), ("1e+", "expected a digit"),
+            ("00", "expected no digit after a leading zero"),
+            ("1 2", "unexpected text after the value"),
+            ("\"\\x\"", "a backslash must be followed by one of \" \\ / b f n r t u"),
+            ("\"\\u12G4\"", "expected four hexadecimal digits"),
+            ("\"\u{1F}\"", "the control character 31 must be escaped"),
+            ("\"\\n\u{0}\"", "the control character 0 must be escaped"),
+            ("\"\\udc00\"", "the text is not valid Unicode"),
+            ("1e400", "the number is too large"),
+            (deep, "arrays and objects are nested deeper than 64"),
+            ("{\"b\":1,\"a\":1,\"a\":2,\"b\":3}", "duplicate name \"a\" in an object"),
+        ]
+        for (text, explanation) in cases {
+            #expect(error(text)?.explanation == explanation, "\(text)")
+        }
+        #expect(error("[\n 1,\n  x]")?.description == "line 3, column 3: expected a value")
+        #expect(error(deep)?.offset == 64)
+    }
+
+    @Test func `a number is the integer of its digits, or the nearest float`() {
+        var random = SeededRandom(seed: 83, "numbers")
+        func digits(_ count: Int) -> String {
+            String((0..<count).map { _ in Character("\(random.below(10))") })
+        }
+        for _ in 0..<3_000 {
+            let first = random.below(10)
+            let whole = "\(first)" + (first == 0 ? "" : digits(random.below(22)))
+            let sign = random.chance(1, in: 3) ? "-" : ""
+            let fraction = random.chance(1, in: 2) ? "." + digits(1 + random.below(22)) : ""
+            let signs = ["e", "E", "e+", "e-", "E-"]
+            let exponent =
+                random.chance(1, in: 2)
+                ? signs[random.below(signs.count)] + "\(random.below(random.below(340) + 1))" : ""
+            let text = sign + whole + fraction + exponent
+            let found = try? Value(json: text)
+            if fraction.isEmpty, exponent.isEmpty, let integer = Int64(text) {
+                #expect(found?.isIdentical(to: .integer(integer)) == true, "\(text)")
+            } else if let float = Double(text), float.isFinite {
+                #expect(found?.isIdentical(to: .float(float)) == true, "\(text)")
+            } else {
+                #expect(found == nil, "\(text)")
+            }
+        }
+    }
+
+    @Test func `an escape or a control character is found at any position of a text`() {
+        let pairs = [
+            ("\\\"", "\""), ("\\\\", "\\"), ("\\u0000", "\0"), ("\u{E9}", "\u{E9}"),
+            ("\u{7F}", "\u{7F}"), (" ", " "), ("\\ud800\\udc00", "\u{10000}"),
+            ("\\uDBFF\\uDFFF", "\u{10FFFF}"), ("\\ud7ff", "\u{D7FF}"), ("\\ue000", "\u{E000}"),
+        ]
+        for before in 0..<10 {
+            for after in 0..<10 {
+                let start = String(repeating: "x", count: before)
+                let end = String(repeating: "y", count: after)
+                for (escaped, plain) in pairs {
+                    let value = try? Value(json: "\"" + start + escaped + end + "\"")
+                    #expect(value == .string(start + plain + end))
+                }
+                let wrong = error("\"" + start + "\u{1F}" + end + "\"")
+                #expect(wrong?.reason == .controlCharacter(0x1F))
+                #expect(wrong?.offset == 1 + before)
+                #expect(error("\"" + start + end)?.offset == 1 + before + after)
+            }
+        }
+        for text in ["\\ud800", "\\ud800x", "\\ud800\\n", "\\udbff\\ud800", "\\udfff\\ud800"] {
+            let wrong = error("[\"ab" + text + "\"]")
+            #expect(wrong?.reason == .invalidText && wrong?.offset == 4, "\(text)")
         }
     }
 }

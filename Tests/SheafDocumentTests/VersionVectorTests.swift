@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafTestSupport
 import Testing
@@ -58,5 +59,58 @@ import Testing
         #expect(VersionVector(sorted: [second, first]) == nil)
         #expect(VersionVector(sorted: [first, first]) == nil)
         #expect(VersionVector(sorted: []) == VersionVector())
+    }
+
+    @Test func `a long vector has the newest time of each site`() {
+        var random = SeededRandom(seed: seed, "long vectors")
+        for _ in 0..<40 {
+            var vectors: [VersionVector] = []
+            var models: [[Site: HybridTime]] = []
+            for _ in 0..<2 {
+                var vector = VersionVector()
+                var model: [Site: HybridTime] = [:]
+                for _ in 0..<random.below(40) {
+                    let site = Site(rawValue: UInt64(2 * random.below(20)))
+                    let time = HybridTime(rawValue: UInt64(random.below(9)))
+                    vector.record(Stamp(time, site))
+                    model[site] = max(model[site] ?? .initial, time)
+                }
+                vectors.append(vector)
+                models.append(model)
+            }
+            let joined = vectors[0].joined(with: vectors[1])
+            let union = models[0].merging(models[1], uniquingKeysWith: max)
+            for (vector, model) in zip(vectors + [joined], models + [union]) {
+                #expect(vector.entries.map(\.site) == model.keys.sorted())
+                #expect(VersionVector(sorted: vector.entries) == vector)
+                // The odd sites are in no vector.
+                for number: UInt64 in 0..<41 {
+                    let site = Site(rawValue: number)
+                    #expect(vector.time(of: site) == model[site] ?? .initial)
+                    for time: UInt64 in 0..<10 {
+                        let stamp = Stamp(HybridTime(rawValue: time), site)
+                        let isSeen = model[site].map { stamp.time <= $0 } ?? false
+                        if vector.covers(stamp) != isSeen {
+                            Issue.record("\(vector.entries) at \(stamp)")
+                        }
+                    }
+                }
+            }
+            let isCovered = models[1].allSatisfy { site, time in
+                models[0][site].map { time <= $0 } ?? false
+            }
+            #expect(vectors[0].covers(vectors[1]) == isCovered)
+            #expect(joined.covers(vectors[0]) && joined.covers(vectors[1]))
+        }
+    }
+
+    @Test func `a vector of one write has that write`() {
+        let stamp = Stamp(HybridTime(rawValue: 7), Site(rawValue: 3))
+        let vector = VersionVector(stamp)
+        #expect(vector.entries == [VersionVector.Entry(site: stamp.site, time: stamp.time)])
+        #expect(vector.latest == stamp.time && VersionVector().latest == .initial)
+        // The hash is that of the bytes of site and time.
+        let bytes: [UInt8] = [3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0]
+        #expect(vector.hash == bytes.withUnsafeBytes { XXH3.hash64($0) })
     }
 }

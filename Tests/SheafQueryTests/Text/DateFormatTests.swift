@@ -99,6 +99,61 @@ import Testing
         }
     }
 
+    @Test func `a component of a date is read with its own digits and limits`() {
+        let cases: [(format: String, text: String, expected: String?)] = [
+            ("%Y", "2024", "2024-01-01"), ("%Y", "20245", nil), ("%Y", "0001", "0001-01-01"),
+            ("%y", "69", "1969-01-01"), ("%y", "99", "1999-01-01"), ("%y", "00", "2000-01-01"),
+            ("%y", "68", "2068-01-01"), ("%y", "7", nil), ("%y", "123", nil),
+            ("%m", "1", "1970-01-01"), ("%m", "12", "1970-12-01"), ("%m", "0", nil),
+            ("%m", "001", nil), ("%m", "", nil), ("%d", "31", "1970-01-31"), ("%d", "0", nil),
+            ("%e", "5", "1970-01-05"), ("%e", " 31", "1970-01-31"), ("%e", "  5", nil),
+            ("%j", "1", "1970-01-01"), ("%j", "365", "1970-12-31"), ("%j", "366", nil),
+            ("%j", "0001", nil), ("%Y %j", "2024 060", "2024-02-29"),
+            ("%j %m", "32 2", "1970-02-01"), ("%j %m", "32 1", nil),
+            ("%j %d", "32 1", "1970-02-01"), ("%j %d", "32 32", nil), ("%j %d", "32 2", nil),
+            ("%V", "1", "1970-01-01"), ("%V", "2", nil), ("%F %V", "1970-01-05 02", "1970-01-05"),
+            ("%u", "4", "1970-01-01"), ("%u", "0", nil), ("%u", "5", nil), ("%u", "", nil),
+            ("%w", "4", "1970-01-01"), ("%w", "7", nil), ("%w %d", "0 4", "1970-01-04"),
+            ("%u %d", "7 4", "1970-01-04"), ("%u %d", "8 5", nil), ("%w %d", "7 4", nil),
+            ("%A", "thursday", "1970-01-01"), ("%A", "thu", "1970-01-01"), ("%A", "th", nil),
+            ("%a", "THURSDAY", "1970-01-01"), ("%a", "Fri", nil), ("%a", "Thurs", nil),
+            ("%b", "Dec", "1970-12-01"), ("%B", "dec", "1970-12-01"), ("%b", "De", nil),
+            ("%h", "december", "1970-12-01"), ("%h", "Decembers", nil), ("%b", "D3c", nil),
+            ("%n%t", "\n\t", "1970-01-01"), ("%n%t", "\t\n", nil), ("%%", "%", "1970-01-01"),
+        ]
+        for (format, text, expected) in cases {
+            let found = DateFormat(format)?.moment(of: text)?.text
+            #expect(found == expected.map { $0 + "T00:00:00+00:00" }, "\(format): \(text)")
+        }
+    }
+
+    @Test func `a component of a time is read with its own digits and limits`() {
+        let cases: [(format: String, text: String, expected: String?)] = [
+            ("%H", "0", "00:00:00"), ("%H", "23", "23:00:00"), ("%H", "24", nil),
+            ("%H", "007", nil), ("%M", "59", "00:59:00"), ("%M", "60", nil), ("%M", "", nil),
+            ("%S", "59", "00:00:59"), ("%S", "60", nil), ("%S", "5", "00:00:05"),
+            ("%I", "1", "01:00:00"), ("%I", "12", "00:00:00"), ("%I", "0", nil),
+            ("%I", "13", nil), ("%I%p", "1am", "01:00:00"), ("%I%p", "1PM", "13:00:00"),
+            ("%I%P", "12aM", "00:00:00"), ("%I%P", "12Pm", "12:00:00"), ("%I%p", "1m", nil),
+            ("%I%p", "1ax", nil), ("%I%p", "1a", nil), ("%p%I", "pm11", "23:00:00"),
+            // The hour of the day takes precedence over that of a half.
+            ("%H %I%p", "5 6pm", "05:00:00"), ("%p", "pm", "00:00:00"),
+            ("%f", "5", "00:00:00.500"), ("%f", "05", "00:00:00.050"),
+            ("%f", "123456789012", "00:00:00.123"), ("%f", "", nil), ("%3f", "9", "00:00:00.900"),
+            ("%s", "5", "00:00:05"), ("%s", "-0", "00:00:00"), ("%s", "", nil), ("%s", "-", nil),
+            ("%s.%f", "5.25", "00:00:05.250"), ("%s", "+5", nil), ("%s", "0000000000005", nil),
+            ("%H%z", "5+0100", "04:00:00"), ("%H%z", "5Z", "05:00:00"), ("%H%z", "5", nil),
+            ("%H%:z", "5-01:00:30", "06:00:30"), ("%H%Z", "5GMT", "05:00:00"),
+            ("%H%Z", "5UTC", "05:00:00"), ("%H%Z", "5+01:30", "03:30:00"), ("%H%Z", "5EST", nil),
+            // The offset applies to all but the seconds since 1970.
+            ("%s %z", "5 +0100", "00:00:05"), ("%H %s", "7 5", "00:00:05"),
+        ]
+        for (format, text, expected) in cases {
+            let found = DateFormat(format)?.moment(of: text)?.text
+            #expect(found == expected.map { "1970-01-01T" + $0 + "+00:00" }, "\(format): \(text)")
+        }
+    }
+
     @Test(arguments: [1 as UInt64, 2, 3])
     func `a moment survives printing and parsing with a complete format`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "formats")
