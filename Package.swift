@@ -305,9 +305,10 @@ let package = Package(
             "SheafSystem", "SheafTestSupport", "SheafTool"),
         // They run the tool as it was built, and so depend on it.
         .tests(
-            "SheafToolTests", on: "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork",
-            "SheafQuery", "SheafReference", "SheafReplication", "SheafStatements", "SheafStorage",
-            "SheafSystem", "SheafTestSupport", "SheafTool", "SheafTransfer"),
+            "SheafToolTests", on: "Sheaf", "SheafCompletion", "SheafDocument", "SheafEngine",
+            "SheafLineEditor", "SheafNetwork", "SheafQuery", "SheafReference", "SheafReplication",
+            "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport", "SheafTool",
+            "SheafTransfer"),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -389,8 +390,7 @@ if Context.environment["SHEAF_FUZZING"] != nil {
     }
 }
 
-// The engines of hub logs have traits, which build every target anew: `Tests/HubEngines/run` leaves
-// out the tests that do not need one.
+// The traits of hub logs build every target anew, so `Tests/HubEngines/run` leaves out other tests.
 if Context.environment["SHEAF_HUB_ENGINES"] != nil {
     package.targets.removeAll { $0.type == .test && $0.name != "SheafHubEngineTests" }
 }

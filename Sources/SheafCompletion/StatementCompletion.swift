@@ -141,17 +141,18 @@ package final class StatementCompletion: Sendable {
         _ prefix: String, _ candidates: [Candidate], isQuoted: Bool = false
     ) -> [Candidate] {
         let wanted = prefix.lowercased()
+        // A name that needs backticks is also found without them.
+        func begins(_ text: String, with prefix: String) -> Bool {
+            text.hasPrefix(prefix)
+                || (!isQuoted && text.hasPrefix("`") && text.dropFirst().hasPrefix(prefix))
+        }
         var seen: Set<String> = []
         let found = candidates.filter { candidate in
-            // A name that needs backticks is also found without them.
-            let text = candidate.text.lowercased()
-            let isMatch =
-                text.hasPrefix(wanted)
-                || (!isQuoted && text.hasPrefix("`") && text.dropFirst().hasPrefix(wanted))
-            return isMatch && seen.insert(candidate.text).inserted
+            begins(candidate.text.lowercased(), with: wanted)
+                && seen.insert(candidate.text).inserted
         }
         // Candidates in the typed case are preferred, if there are any.
-        let exact = found.filter { $0.text.hasPrefix(prefix) }
+        let exact = found.filter { begins($0.text, with: prefix) }
         return exact.isEmpty ? found : exact
     }
 

@@ -78,6 +78,42 @@ import Testing
         #expect(try run("diff", backup, backup, "--counts").status == 0)
     }
 
+    @Test func `fields with equal values differ by their types, or are missing`() throws {
+        let (backup, one, two) = (
+            directory.path("backup"), directory.path("one"), directory.path("two")
+        )
+        #expect(try run("backup", store.path, backup).status == 0)
+        for path in [one, two] { #expect(try run("restore", backup, path).status == 0) }
+        for (path, change) in [
+            (one, "UPDATE cars SET hits = 2 WHERE _id = 1"),
+            (two, "UPDATE COLLECTION cars (hits COUNTER) APPLY hits INCREMENT BY 2 WHERE _id = 1"),
+            (two, "UPDATE cars UNSET miles WHERE _id = 2"),
+        ] { #expect(try ToolRun(["query", path, change]).status == 0) }
+        #expect(
+            try run("diff", one, two, "--fields").lines == [
+                "~ cars 1", "    /hits  2 (register) -> 2 (counter)", "~ cars 2",
+                "    /miles  3 (register) -> (missing)",
+            ])
+        #expect(
+            try run("diff", two, one, "--fields").lines == [
+                "~ cars 1", "    /hits  2 (counter) -> 2 (register)", "~ cars 2",
+                "    /miles  (missing) -> 3 (register)",
+            ])
+        #expect(try run("diff", one, two, "--json").lines.count == 2)
+        let objects = try run("diff", one, two, "--fields", "--json").objects()
+        let fields = objects.compactMap { ($0["fields"] as? [[String: Any]])?.first }
+        try #require(fields.count == 2)
+        #expect(fields.map { $0["aType"] as? String } == ["register", "register"])
+        #expect(fields.map { $0["bType"] as? String } == ["counter", nil])
+        #expect(fields[1]["b"] is NSNull && fields[1]["bType"] is NSNull)
+        #expect(fields.map { $0["a"] as? Int } == [2, 3])
+        #expect(objects.map { $0["id"] as? Int } == [1, 2])
+        let counts = try run("diff", one, two, "--counts", "--json").objects()
+        let expected = ["equal": 3, "onlyA": 0, "onlyB": 0, "different": 2]
+        #expect(counts.count == 1 && counts[0]["collection"] as? String == "cars")
+        for (key, number) in expected { #expect(counts[0][key] as? Int == number, "\(key)") }
+    }
+
     @Test func `refusals name what is wrong and leave nothing`() throws {
         let backup = directory.path("backup")
         #expect(try run("backup", store.path, backup).status == 0)

@@ -161,7 +161,9 @@ import Testing
         let objects = try ToolRun(["blame", path, "cars", #"{"vin":7}"#, "--json"]).objects()
         #expect(objects.isEmpty)
         let deleted = try ToolRun(["blame", path, "cars", #"{"vin":7}"#])
-        #expect(deleted.text.hasPrefix("the document was deleted at 2026-"))
+        #expect(
+            deleted.text
+                == "the document was deleted at 2026-05-28T20:26:40.000Z by 0123456789abcdef\n")
         for (words, message) in [
             (["cats", "a"], "no such collection: 'cats'; did you mean 'cars'?"),
             (["cars", "b"], "no document b in collection cars"),
@@ -169,6 +171,30 @@ import Testing
         ] {
             let run = try ToolRun(["blame", path] + words)
             #expect(run.status == 1 && run.errors.contains(message), "\(run.errors)")
+        }
+    }
+
+    @Test func `blame as JSON has a line for each field`() throws {
+        try fill()
+        let objects = try ToolRun(["blame", path, "cars", "a", "--json"]).objects()
+        #expect(
+            objects.map { $0["path"] as? [String] } == [[], ["color"], ["drives"], ["seats"]])
+        #expect(objects.map { $0["commit"] as? Int } == [1, 2, 2, 1])
+        #expect(objects.map { $0["isExact"] as? Bool } == [true, true, true, true])
+        try #require(objects.count == 4)
+        #expect(objects[0]["kind"] as? String == "mark" && objects[0]["value"] is NSNull)
+        #expect(objects[1]["kind"] as? String == "value")
+        #expect(objects[1]["value"] as? String == "green")
+        #expect(objects[2]["value"] as? Int == 3)
+        let keys: Set = [
+            "path", "kind", "value", "commit", "isExact", "time", "timeMilliseconds", "stamp",
+            "site",
+        ]
+        for object in objects {
+            #expect(Set(object.keys) == keys)
+            #expect(object["time"] as? String == "2026-05-28T20:26:40.000Z")
+            #expect(object["timeMilliseconds"] as? Int == 1_780_000_000_000)
+            #expect(object["site"] as? String == "0123456789abcdef")
         }
     }
 

@@ -145,6 +145,25 @@ import Testing
         #expect(try run(twice).errors.contains("c.jsonl, line 3: there is a document with"))
     }
 
+    @Test(arguments: [(999, "999 documents"), (1_000, "1,000 documents"), (1, "1 document")])
+    func `numbers of rows have commas, and agree with their nouns`(
+        _ count: Int, _ text: String
+    ) throws {
+        let rows = (0..<count).map { "{\"_id\":\($0)}\n" }
+        let path = try file("a.jsonl", rows.joined() + "x\n")
+        let first = try run(path)
+        #expect(first.status == 1 && first.lines.count == 2)
+        #expect(first.lines.first == "1 bad row not imported")
+        #expect(first.lines.last?.hasPrefix("imported \(text) into cars in ") == true)
+        let second = try run(path, "--on-conflict=nothing")
+        let skipped = text.replacing("document", with: "row")
+        #expect(
+            second.lines.dropLast() == [
+                "\(skipped) skipped: their documents exist", "1 bad row not imported",
+            ])
+        #expect(second.lines.last?.hasPrefix("imported 0 documents into cars in ") == true)
+    }
+
     @Test func `bad rows that precede an id in use are reported`() throws {
         let bad = (1...30).map { _ in "x" }.joined(separator: "\n")
         let path = try file("a.jsonl", "{\"_id\":1}\n\(bad)\n{\"_id\":1}\nx\n")

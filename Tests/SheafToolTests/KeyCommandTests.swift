@@ -65,4 +65,47 @@ import Testing
         let missing = try ToolRun(["grant", scene.path("no.key"), peer, "--database=d", "--all"])
         #expect(missing.status == 1 && missing.errors.contains("no.key: No such file"))
     }
+
+    @Test(arguments: [
+        (15, 0o600, "a shared key of 15 bytes; it must have 16 to 1024 random bytes"),
+        (16, 0o600, ""), (1_024, 0o400, ""),
+        (1_025, 0o600, "is too long; the limit is 1024 bytes"),
+        (32, 0o640, "other users can access "), (32, 0o601, "other users can access "),
+    ])
+    func `a shared key has 16 to 1,024 bytes, which only its owner can read`(
+        _ length: Int, _ mode: Int, _ refusal: String
+    ) throws {
+        let scene = PeerScene()
+        _ = try scene.key("a.key")
+        try Data(repeating: 7, count: length).write(
+            to: URL(fileURLWithPath: scene.path("shared")))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: mode], ofItemAtPath: scene.path("shared"))
+        let run = try ToolRun([
+            "peer", "serve", scene.path("ann"), "--database", "d", "--key", scene.path("a.key"),
+            "--shared-key", scene.path("shared"), "--listen", "nowhere",
+        ])
+        #expect(run.status == 1 && run.output.isEmpty)
+        // A key that is accepted leads to the next error.
+        #expect(run.errors.contains(refusal.isEmpty ? "nowhere" : refusal), "\(run.errors)")
+        #expect(run.errors.contains("nowhere") == refusal.isEmpty, "\(run.errors)")
+    }
+
+    @Test func `a key or grant that is no regular file is refused`() throws {
+        let scene = PeerScene()
+        _ = try scene.key("a.key")
+        let directory = scene.directory.path
+        for words in [
+            ["--shared-key", directory],
+            ["--authority", "pk:" + String(repeating: "0", count: 64), "--grant", directory],
+        ] {
+            let run = try ToolRun(
+                [
+                    "peer", "serve", scene.path("ann"), "--database", "d", "--key",
+                    scene.path("a.key"), "--listen", "127.0.0.1:0",
+                ] + words)
+            #expect(run.status == 1)
+            #expect(run.errors.hasSuffix("\(directory) is not a regular file\n"), "\(run.errors)")
+        }
+    }
 }

@@ -149,4 +149,44 @@ import Testing
         try shell.enter(one("a"))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "something else\n")
     }
+
+    @Test(arguments: [(837, 5_001), (838, 5_000)])
+    func `the oldest entries of a file beyond 4 MiB are removed`(
+        _ length: Int, _ count: Int
+    ) throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("history")
+        let entries = (10_000..<15_001).map { "\($0)" + String(repeating: "x", count: length - 5) }
+        func text(_ entries: some Sequence<String>) -> String {
+            "_HiStOrY_V2_\n" + entries.joined(separator: "\n") + "\n"
+        }
+        let all = text(entries)
+        #expect(all.utf8.count == 13 + 5_001 * (length + 1))
+        try Data(all.utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try ShellScene(in: directory).leave() == 0)
+        let isShortened =
+            try String(contentsOfFile: path, encoding: .utf8)
+            == text(entries.suffix(count))
+        #expect(isShortened)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["history"])
+        #expect(try mode(of: path) == 0o600)
+    }
+
+    @Test func `the directory of the history is created for its owner only`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("a/b/history")
+        let shell = try ShellScene(in: directory, environment: ["SHEAF_HISTORY": path])
+        try shell.enter(one("a"))
+        #expect(try shell.leave() == 0)
+        #expect(try mode(of: path) == 0o600)
+        for name in ["a", "a/b"] { #expect(try mode(of: directory.path(name)) == 0o700) }
+    }
+
+    @Test func `a history that cannot be written is reported once`() throws {
+        let shell = try ShellScene(columns: 200, environment: ["SHEAF_HISTORY": "/dev/full/h"])
+        let note = "note: the history /dev/full/h cannot be written: Not a directory"
+        #expect(try shell.enter(one("a")).contains(note))
+        #expect(try !shell.enter(one("b")).contains("history"))
+        try shell.type(up, showing: "sheaf> " + one("b"))
+    }
 }

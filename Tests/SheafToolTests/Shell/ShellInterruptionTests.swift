@@ -17,6 +17,19 @@ import Testing
         #expect(try shell.enter("SELECT COUNT(*) AS n FROM cars;").contains("24"))
     }
 
+    @Test(arguments: [(60, 2), (120, 4), (33, 2), (32, 1)])
+    func `Ctrl-C at the start of a long line leaves all its rows`(
+        _ length: Int, _ rows: Int
+    ) throws {
+        let shell = try ShellScene(columns: 40)
+        let start = shell.screen.row
+        // The first key moves the cursor to the start of the line.
+        shell.run.type(String(repeating: "x", count: length) + "\u{1}" + interrupt)
+        try shell.wait(after: start)
+        #expect(shell.screen.row == start + rows, "\(shell.text)")
+        #expect(shell.screen.lines[start].hasPrefix("sheaf> ^C"), "\(shell.text)")
+    }
+
     @Test func `Ctrl-C discards an unfinished statement`() throws {
         let shell = try ShellScene()
         try shell.enter("DELETE FROM cars WHERE color = 'blue", prompt: " '...> ")
