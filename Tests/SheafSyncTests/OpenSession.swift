@@ -28,6 +28,15 @@ struct OpenSession {
         return session.drainEffects()
     }
 
+    /// Returns the frames that effects send.
+    static func frames(in effects: [SyncSession.Effect]) -> [Frame] {
+        effects.compactMap { effect in
+            guard case .send(let bytes) = effect, let type = FrameType(rawValue: bytes[8])
+            else { return nil }
+            return Frame(type, Array(bytes[9...]))
+        }
+    }
+
     static func hello(
         _ number: UInt8, _ versions: ClosedRange<UInt64> = Hello.supportedVersions
     ) -> Hello {

@@ -234,12 +234,13 @@ extension SyncSession {
             grantUnused(frame.body.count, isUsed: header == requestedGeneration)
             return
         }
-        let commits = try expandPieces()
+        let (commits, length) = try expandPieces()
         guard header == requestedGeneration else {
             try checkPast(header)
             grant(frame.body.count)
             return
         }
+        receiver.stagedLength += length
         switch receiver.phase {
         case .streaming, .receivingPart: break
         default: throw .outOfOrder("a segment before `want` or a cursor")
@@ -274,7 +275,8 @@ extension SyncSession {
         return (generation, flag == 0)
     }
 
-    private mutating func expandPieces() throws(WireError) -> [ShippedCommit] {
+    /// Returns the commits of a segment, and its length before compression.
+    private mutating func expandPieces() throws(WireError) -> ([ShippedCommit], length: Int) {
         let pieces = receiver.fragments
         receiver.fragments = []
         var segments = receiver.segments
@@ -283,13 +285,13 @@ extension SyncSession {
             let raw = try pieces.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try segments.raw(of: bytes)
             }
-            receiver.stagedLength += raw.count
             var names = receiver.names
             receiver.names = NameTable()
             defer { receiver.names = names }
-            return try raw.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            let commits = try raw.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try WireNameDictionary.commits(in: bytes, &names)
             }
+            return (commits, raw.count)
         } catch {
             throw .malformed(error)
         }
