@@ -111,6 +111,46 @@ import Testing
         }
     }
 
+    @Test func `a count is at most its limit, and its items fit into the rest`() throws {
+        func count(_ bytes: [UInt8]) -> Malformed? {
+            malformation([0] + bytes, at: 1) {
+                try $0.readCount(of: "shards", limit: 300, size: 2)
+            }
+        }
+        let (read, end) = try reading([2, 7, 7, 7, 7]) {
+            try $0.readCount(of: "shards", limit: 2, size: 2)
+        }
+        #expect(read == 2 && end == 1)
+        #expect(count([0]) == nil)
+        #expect(count([2, 7, 7, 7]) == .truncated(at: 1))
+        #expect(count([2, 7, 7, 7, 7]) == nil)
+        #expect(count([0xAC, 2]) == .truncated(at: 1))
+        #expect(
+            count([0xAD, 2]) == .invalid("301 shards, more than the 300 allowed,", at: 1))
+    }
+
+    @Test func `texts, hashes and ends are read with the offsets of their errors`() throws {
+        let (text, end) = try reading([0, 2, 0xC3, 0xA9], at: 1) { try $0.readText(limit: 2) }
+        #expect(text == "\u{E9}" && end == 4)
+        #expect(
+            malformation([0, 2, 0x61, 0xC3], at: 1) { try $0.readText(limit: 2) }
+                == .notText(at: 1))
+        #expect(
+            malformation([0, 3, 0x61], at: 1) { try $0.readText(limit: 2) }
+                == .tooLong(at: 1, length: 3, limit: 2))
+        let bytes = (1...16 as ClosedRange<UInt8>).map { $0 }
+        let (hash, _) = try reading(bytes) { try $0.readHash128() }
+        #expect(hash.low == 0x0807_0605_0403_0201 && hash.high == 0x100F_0E0D_0C0B_0A09)
+        var writer = ByteWriter()
+        writer.write(hash)
+        writer.writeText("\u{E9}")
+        #expect(writer.bytes == bytes + [2, 0xC3, 0xA9])
+        #expect(malformation([1], at: 1) { try $0.checkEnd() } == nil)
+        #expect(
+            malformation([1, 2], at: 1) { try $0.checkEnd() }
+                == .invalid("bytes after the last field", at: 1))
+    }
+
     @Test func `reading random bytes succeeds or fails, and never passes their end`() {
         let seed: UInt64 = 3
         var random = SeededRandom(seed: seed, "reader")
@@ -177,6 +217,10 @@ import Testing
                 .compressed(at: 5),
                 "the compressed block at offset 5 does not expand to its announced length"
             ),
+            (.unexpected(9, at: 5), "the byte 9 at offset 5 is not allowed here"),
+            (.notText(at: 5), "the text at offset 5 is not UTF-8"),
+            (.invalid("a reason", at: 5), "a reason at offset 5"),
+            (.tooDeep(at: 5, limit: 64), "values are nested deeper than 64 at offset 5"),
             (
                 .tooLong(at: 6, length: 8, limit: 7),
                 "the length at offset 6 is 8, more than the 7 allowed"

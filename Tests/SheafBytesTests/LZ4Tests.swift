@@ -50,6 +50,34 @@ import Testing
                 == [UInt8](repeating: 0x61, count: 12) + [0x62, 0x63, 0x64, 0x65, 0x66])
     }
 
+    @Test func `a block refers to the last 65,536 bytes before it`() throws {
+        var random = SeededRandom(seed: 6, "history")
+        let content = random.bytes(4_096)
+        for (distance, isShort) in [(0, true), (61_000, true), (65_537, false)] {
+            let history = content + [UInt8](repeating: 7, count: distance)
+            let block = content.withUnsafeBytes { content in
+                history.withUnsafeBytes { LZ4.compress(content, after: $0) }
+            }
+            #expect((block.count < 200) == isShort, "\(distance) bytes between")
+            func expanded(_ length: Int, _ history: [UInt8]) throws -> [UInt8] {
+                try block.withUnsafeBytes { block in
+                    try history.withUnsafeBytes {
+                        try LZ4.decompress(block, rawLength: length, after: $0)
+                    }
+                }
+            }
+            #expect(try expanded(4_096, history) == content)
+            // Bytes before the last 65,536 do not matter.
+            #expect(try expanded(4_096, [1, 2, 3] + history.suffix(65_536)) == content)
+            for length in [4_095, 4_097] {
+                #expect(throws: Malformed.compressed(at: 0)) { try expanded(length, history) }
+            }
+            if isShort {
+                #expect(throws: Malformed.compressed(at: 0)) { try expanded(4_096, []) }
+            }
+        }
+    }
+
     @Test func `an incorrect raw length is refused`() {
         for bytes in samples {
             let block = compress(bytes)

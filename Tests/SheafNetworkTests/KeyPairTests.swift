@@ -76,6 +76,54 @@ struct KeyPairTests {
         }
     }
 
+    @Test func `the error for a key file says what is wrong with it`() throws {
+        let path = directory.path("key")
+        func message(_ body: () throws -> Void) -> String? {
+            do {
+                try body()
+                return nil
+            } catch {
+                return (error as? NetworkError)?.text.replacing(path, with: "the file")
+            }
+        }
+        func load() -> String? { message { _ = try PeerKeyPair.load(from: path) } }
+        #expect(load() == "cannot open the file: No such file or directory")
+        let first = try PeerKeyPair.loadOrGenerate(at: path)
+        let second = try PeerKeyPair.loadOrGenerate(at: path)
+        #expect(first.publicKey == second.publicKey)
+        #expect(
+            message { try first.save(to: path) }
+                == "cannot create the file: File exists; the file must not exist")
+        chmod(path, 0o4640)
+        #expect(
+            load()
+                == "the file has the mode 640, so other users can access the key; it must be 600 "
+                + "(chmod 600 the file)")
+        chmod(path, 0o600)
+        let text = try #require(file(path))
+        #expect(text.count == 28 + 64 + 1 + 26)
+        put("x", into: path)
+        let format =
+            "the file is not an Ed25519 key as written by `openssl genpkey -algorithm ed25519` "
+            + "without a password"
+        #expect(load() == format)
+        // A file of another length is refused, even if it begins with a key.
+        put(text + String(repeating: "\n", count: 5_000), into: path)
+        #expect(load() == format)
+        unlink(path)
+        mkdir(path, 0o700)
+        #expect(load() == "the file is not a regular file")
+    }
+
+    /// Returns the text of a short file.
+    private func file(_ path: String) -> String? {
+        let file = open(path, O_RDONLY)
+        var bytes = [UInt8](repeating: 0, count: 1_000)
+        let count = read(file, &bytes, bytes.count)
+        close(file)
+        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+
     @Test func `descriptions contain no secret bytes`() throws {
         let seed = Array(UInt8(200)..<232)
         let key = try PeerKeyPair(seed: seed)

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafSync
 import Testing
 
-/// Tests of the two sides of a reconciliation: the division of ranges, and answers that are refused.
+/// Tests of the division of ranges in a reconciliation, and of answers that are refused.
 struct RangeAnswerTests {
     private func document(_ id: [UInt8], _ version: UInt64 = 1) -> DocumentVersion {
         DocumentVersion(id: id, version: version)

@@ -49,7 +49,7 @@ struct SessionReceivingTests {
         return message.text.replacing("protocol violation: ", with: "")
     }
 
-    /// Expects that so many bytes of credit wait to be sent with others.
+    /// Expects that a number of bytes of credit waits to be sent with others.
     private mutating func expectUnsent(
         _ length: Int, sourceLocation: SourceLocation = #_sourceLocation
     ) {

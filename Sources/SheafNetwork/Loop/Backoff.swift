@@ -1,10 +1,10 @@
 /// The delay before a retry: exponential backoff with jitter.
-struct Backoff {
+package struct Backoff {
     private let first: Int
     private let longest: Int
     private var next: Int
 
-    init(_ limits: NetworkLimits) {
+    package init(_ limits: NetworkLimits) {
         first = max(limits.firstRetryMilliseconds, 1)
         longest = max(limits.longestRetryMilliseconds, first)
         next = first
@@ -13,7 +13,7 @@ struct Backoff {
     /// Returns the next delay, a random value between half of the current maximum and all of it.
     ///
     /// The jitter keeps peers from retrying at the same time.
-    mutating func milliseconds(drawing random: UInt64) -> Int {
+    package mutating func milliseconds(drawing random: UInt64) -> Int {
         let maximum = next
         next = min(next * 2, longest)
         let half = maximum / 2
@@ -21,7 +21,7 @@ struct Backoff {
     }
 
     /// Resets the delay after a success.
-    mutating func reset() {
+    package mutating func reset() {
         next = first
     }
 }

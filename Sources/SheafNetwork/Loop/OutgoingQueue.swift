@@ -48,11 +48,11 @@ package final class OutgoingQueue: Sendable {
     /// The number of queued bytes.
     package var length: Int { state.withLock { $0.length } }
     /// Whether the connection closes once the queue is empty.
-    var isClosing: Bool { state.withLock { $0.isClosing } }
+    package var isClosing: Bool { state.withLock { $0.isClosing } }
     /// The reason passed to `close(because:)`; nil before that, or if none was passed.
-    var closeReason: String? { state.withLock { $0.closeReason } }
+    package var closeReason: String? { state.withLock { $0.closeReason } }
     /// Whether the queue is closed and empty.
-    var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }
+    package var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }
     /// Whether an append exceeded the limit.
     package var isOverfull: Bool { state.withLock { $0.isOverfull } }
 
@@ -72,7 +72,7 @@ package final class OutgoingQueue: Sendable {
     }
 
     /// Refuses further bytes; the connection closes once the queue is empty.
-    func close(because reason: String? = nil) -> Demand {
+    package func close(because reason: String? = nil) -> Demand {
         state.withLock { state in
             guard !state.isDead, !state.isClosing else { return .nothing }
             (state.isClosing, state.closeReason) = (true, reason)
@@ -81,13 +81,13 @@ package final class OutgoingQueue: Sendable {
     }
 
     /// Marks the queue as processed; the next change must wake the loop again.
-    func acknowledge() {
+    package func acknowledge() {
         state.withLock { $0.isReported = false }
     }
 
     /// Discards all queued and all later bytes; returns the number of queued bytes.
     @discardableResult
-    func die() -> Int {
+    package func die() -> Int {
         state.withLock { state in
             let rest = state.length
             state = State()
@@ -97,7 +97,7 @@ package final class OutgoingQueue: Sendable {
     }
 
     /// Replaces all queued bytes, none of which may have been sent.
-    func replaceAll(with bytes: [UInt8]) {
+    package func replaceAll(with bytes: [UInt8]) {
         state.withLock { state in
             state.chunks = [bytes]
             (state.first, state.sent, state.length) = (0, 0, bytes.count)
@@ -106,7 +106,7 @@ package final class OutgoingQueue: Sendable {
     }
 
     /// Copies the next unsent bytes, as many as fit into `buffer`; returns their number.
-    func copyNext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    package func copyNext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         state.withLock { state in
             var (filled, index, start) = (0, state.first, state.sent)
             while filled < buffer.count, index < state.chunks.count {

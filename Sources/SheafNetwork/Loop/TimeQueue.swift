@@ -1,19 +1,21 @@
 /// Times of channels, the earliest first.
 ///
 /// A channel whose time changes is added again; the caller skips entries that no longer apply.
-struct TimeQueue {
-    struct Entry {
-        let time: UInt64
-        let channel: UInt64
+package struct TimeQueue {
+    package struct Entry {
+        package let time: UInt64
+        package let channel: UInt64
     }
 
     /// A binary heap.
     private var entries: [Entry] = []
 
-    /// The earliest entry.
-    var first: Entry? { entries.first }
+    package init() {}
 
-    mutating func insert(_ time: UInt64, of channel: UInt64) {
+    /// The earliest entry.
+    package var first: Entry? { entries.first }
+
+    package mutating func insert(_ time: UInt64, of channel: UInt64) {
         entries.append(Entry(time: time, channel: channel))
         var index = entries.count - 1
         while index > 0, entries[index].time < entries[(index - 1) / 2].time {
@@ -22,7 +24,7 @@ struct TimeQueue {
         }
     }
 
-    mutating func removeFirst() {
+    package mutating func removeFirst() {
         let last = entries.removeLast()
         guard !entries.isEmpty else { return }
         entries[0] = last

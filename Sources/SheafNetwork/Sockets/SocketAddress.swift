@@ -7,7 +7,7 @@
 #endif
 
 /// An address in the system's representation.
-struct SocketAddress: Sendable, CustomStringConvertible {
+package struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage: sockaddr_storage
     private let length: socklen_t
 
@@ -55,7 +55,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     /// Creates the address of a port; `interface` is the one of a link-local IPv6 address.
-    init(_ address: IPAddress, port: UInt16, interface: UInt32 = 0) {
+    package init(_ address: IPAddress, port: UInt16, interface: UInt32 = 0) {
         storage = sockaddr_storage()
         let (bytes, isIPv4) = (address.bytes, address.isIPv4)
         let family = isIPv4 ? AF_INET : AF_INET6
@@ -118,7 +118,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     var family: Int32 { Int32(storage.ss_family) }
 
     /// Whether the address is a loopback address: IPv4, IPv6, or mapped IPv4.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes.first == 127 }
         if isMapped(bytes) { return bytes[12] == 127 }
@@ -126,22 +126,22 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     /// Whether a listener on this address accepts connections to all addresses of this host.
-    var isWildcard: Bool { hostBytes.allSatisfy { $0 == 0 } }
+    package var isWildcard: Bool { hostBytes.allSatisfy { $0 == 0 } }
 
     /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address.
     ///
     /// One host may own all IPv6 addresses with the same first 64 bits.
-    var network: [UInt8] {
+    package var network: [UInt8] {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes }
         return Array(isMapped(bytes) ? bytes[12...] : bytes[..<8])
     }
 
     /// The address without its port; nil for other families.
-    var ip: IPAddress? { IPAddress(hostBytes) }
+    package var ip: IPAddress? { IPAddress(hostBytes) }
 
     /// The interface of a link-local IPv6 address; 0 for other addresses.
-    var interface: UInt32 {
+    package var interface: UInt32 {
         guard family == AF_INET6 else { return 0 }
         return withUnsafeBytes(of: storage) { bytes in
             bytes.load(
@@ -151,7 +151,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     /// The port.
-    var port: UInt16 {
+    package var port: UInt16 {
         withUnsafeBytes(of: storage) { bytes in
             // The port has the same offset in both families.
             UInt16(bytes[2]) << 8 | UInt16(bytes[3])
@@ -179,7 +179,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    var description: String {
+    package var description: String {
         var host = [CChar](repeating: 0, count: 64)
         var port = [CChar](repeating: 0, count: 16)
         let code = withPointer { pointer, length in

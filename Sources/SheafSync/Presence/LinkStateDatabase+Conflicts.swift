@@ -31,11 +31,11 @@ extension LinkStateDatabase {
 
     /// Handles a received record with the key of the local peer.
     mutating func receiveOwn(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
+        // The neighbor's version of the record is not stored, so the local one is always resent.
         if record.version > own.version {
             overtaking.version = max(overtaking.version ?? record.version, record.version)
             if isConflicting(record.version) { overtaking.recordConflict(record, at: now) }
         } else if record.version < own.version {
-            // The neighbor has an older record, also if the local one was sent to it before.
             if let stored = entries[key]?.number {
                 adjacentPeers[number]?.acknowledged.remove(stored)
             }
