@@ -92,7 +92,8 @@ import Testing
     ) throws -> ElementColumn {
         var builder = ElementColumnBuilder(path)
         for index in indexes(isPlain) { try builder.append(documents.start[index]) }
-        return try #require(builder.finish())
+        let column = builder.finish()
+        return try #require(column)
     }
 
     /// Returns the indexes of the documents that a condition selects in a column.

@@ -105,14 +105,16 @@ struct ByteDeliveryTests {
         server.transport.stop()
         // `closed` was called before `stop` returned.
         #expect(serverConnection.state.withLock { $0.closed } == 1)
-        #expect(serverConnection.state.withLock { $0.reason }?.hasPrefix("stopped: ") == true)
+        #expect(
+            serverConnection.state.withLock { $0.reason } == "stopped: the transport was stopped")
         serverConnection.connection.send([1])
         serverConnection.connection.close(because: "test is done")
         #expect(serverConnection.connection.queuedLength == 0)
         let isOver = clientConnection.wait { $0.closed == 1 }
         #expect(isOver)
         #expect(
-            clientConnection.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true)
+            clientConnection.state.withLock { $0.reason }
+                == "closed: the peer closed the connection")
         #expect(server.transport.connections.isEmpty)
     }
 }

@@ -157,7 +157,9 @@ struct ModeTests {
             connection.state.withLock { $0.reason }
         }
         #expect(reasons.count == 2)
-        #expect(reasons.contains { $0.hasPrefix("grant-expired: ") })
+        let reason =
+            "grant-expired: a grant of this connection has expired; both ends need a valid grant"
+        #expect(reasons.contains(reason))
         #expect(reasons.allSatisfy { $0.hasPrefix("grant-expired: ") || $0.hasPrefix("closed: ") })
         // Later attempts are refused.
         let isRefused = pair.client.pump(clock, milliseconds: 10) {

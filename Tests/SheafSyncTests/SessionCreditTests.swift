@@ -30,8 +30,9 @@ struct SessionCreditTests {
         var writer = CommitWriter()
         for commit in commits {
             writer.begin(commit.number, stamp: nil)
-            [0x40, 1, 0].withUnsafeBytes { id in
-                [7, 7, 7, 7].withUnsafeBytes { writer.add("c", id: id, .state, $0) }
+            let (id, document): ([UInt8], [UInt8]) = ([0x40, 1, 0], [7, 7, 7, 7])
+            id.withUnsafeBytes { id in
+                document.withUnsafeBytes { writer.add("c", id: id, .state, $0) }
             }
             writer.end(isContinued: commit.isContinued)
         }

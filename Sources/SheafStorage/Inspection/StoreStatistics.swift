@@ -49,6 +49,9 @@ package struct StoreStatistics: Sendable {
     /// The garbage in these files, in bytes.
     package var compactableGarbage = 0
 
+    /// Creates the statistics of a store without files.
+    package init() {}
+
     /// The total length of the log files in bytes.
     package var logBytes: Int { segmentBytes + baseBytes }
     /// The total length of the checkpoints in bytes.

@@ -201,7 +201,7 @@ package final class StoreEngine: Sendable {
     }
 
     /// The last segment that a flush has begun to write; zero before the first.
-    var begunSegment: UInt32 { preparation.lastRequested }
+    package var begunSegment: UInt32 { preparation.lastRequested }
 
     /// The number of bytes that wait for a flush.
     package var pendingLength: Int {
