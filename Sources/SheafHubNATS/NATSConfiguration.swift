@@ -69,7 +69,7 @@ package struct NATSConfiguration: Sendable {
     }
 
     /// Whether connections without encryption are refused.
-    var requiresEncryption: Bool {
+    package var requiresEncryption: Bool {
         tls != nil || servers.contains { $0.lowercased().hasPrefix("tls://") }
     }
 

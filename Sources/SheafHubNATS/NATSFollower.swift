@@ -49,8 +49,8 @@ package struct NATSFollower: Sendable {
     private var lastMessageAt: UInt64 = 0
     private var checkAt: UInt64 = 0
     private var checkInterval = checkNanoseconds.lowerBound
-    /// The last entry of the stream, and the time until which it must be delivered.
-    private var expected: (last: UInt64, until: UInt64)?
+    /// Time until which an entry that the stream has must be delivered; nil if there is none.
+    private var deliveryEnd: UInt64?
 
     package init(unreadLength: Int) {
         credit = ShardCredit(limit: unreadLength)
@@ -94,7 +94,7 @@ package struct NATSFollower: Sendable {
         next = max(next, delivery.entry + 1)
         waiting.append(
             HubLogEntry(delivery.entry, bytes, storedAt: delivery.wallMilliseconds))
-        expected = nil
+        deliveryEnd = nil
         checkInterval = Self.checkNanoseconds.lowerBound
         checkAt = now + checkInterval
     }
@@ -152,9 +152,9 @@ package struct NATSFollower: Sendable {
             return .subscribe
         case .subscribed:
             if lastMessageAt + Self.silenceNanoseconds < now { return replace(at: now) }
-            if let expected, expected.until < now {
-                if next <= expected.last, waiting.isEmpty { return replace(at: now) }
-                self.expected = nil
+            if let deliveryEnd, deliveryEnd < now {
+                if waiting.isEmpty { return replace(at: now) }
+                self.deliveryEnd = nil
             }
             guard checkAt <= now, waiting.isEmpty else { return .nothing }
             checkInterval = min(2 * checkInterval, Self.checkNanoseconds.upperBound)
@@ -168,7 +168,7 @@ package struct NATSFollower: Sendable {
         phase = .subscribed(number)
         sequence = 0
         flowReply = nil
-        expected = nil
+        deliveryEnd = nil
         lastMessageAt = now
         checkInterval = Self.checkNanoseconds.lowerBound
         checkAt = now + checkInterval
@@ -183,20 +183,18 @@ package struct NATSFollower: Sendable {
 
     /// Records the last entry of the stream.
     package mutating func checked(last: UInt64, at now: UInt64) {
-        if next <= last { expected = (last, now + Self.graceNanoseconds) }
+        if next <= last { deliveryEnd = now + Self.graceNanoseconds }
     }
 
     private mutating func replace(at now: UInt64) -> Action {
         phase = .unsubscribed(retryAt: now + retryInterval)
         flowReply = nil
-        expected = nil
         return .subscribe
     }
 
     private mutating func restart(at now: UInt64) {
         waiting = []
         flowReply = nil
-        expected = nil
         phase = .unsubscribed(retryAt: now)
     }
 }

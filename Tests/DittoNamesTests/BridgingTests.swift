@@ -89,6 +89,34 @@ struct BridgingTests {
         #expect(deep["nothing"] == nil)
     }
 
+    @Test func `a value can be nested 64 deep`() {
+        let outer: [(_ inner: Any) -> Any] = [
+            { [$0] }, { ["k": $0] as [String: Any] }, { NSArray(array: [$0]) },
+            { NSDictionary(dictionary: ["k": $0]) },
+        ]
+        for (number, wrap) in outer.enumerated() {
+            var value: Any = "x"
+            for _ in 0..<64 { value = wrap(value) }
+            let start = number % 2 == 0 ? "[" : #"{"k":"#
+            let json = DittoDocumentID(value: value).toString()
+            #expect(json.hasPrefix(String(repeating: start, count: 64) + #""x""#), "\(number)")
+            #expect(DittoDocumentID(value: wrap(value)).toString() == "null", "\(number)")
+        }
+    }
+
+    @Test func `an id can be read as a text or a number, if it is one`() {
+        let text: DittoDocumentID = "a"
+        #expect(text.string == "a" && text.stringValue == "a")
+        #expect(text.int == nil && text.intValue == 0)
+        #expect(text.toString() == #""a""# && text.description == #""a""#)
+        let number = DittoDocumentID(value: 7)
+        #expect(number.int == 7 && number.intValue == 7 && number.value as? Int == 7)
+        #expect(number.string == nil && number.stringValue == "")
+        #expect(number == 7 && number != DittoDocumentID(value: 7.5))
+        #expect(DittoDocumentID(value: true).toString() == "true")
+        #expect(DittoDocumentID(value: Date()).toString() == "null")
+    }
+
     @Test func `an unsupported value is refused, and the error gives its path`() async throws {
         final class Own {}
         let deep = (0..<65).reduce("" as Any) { inner, _ in [inner] }

@@ -178,6 +178,23 @@ struct CollectionTests {
         #expect(throws: DittoError.self) { try cars.upsert(["_id": 1.5]) }
     }
 
+    @Test func `documents are sorted by one field, in quotes or not`() throws {
+        try fill()
+        for field in ["", "1", "[1]", "[\"mileage\"] x"] {
+            #expect(cars.findAll().sort(field, direction: .ascending).exec().isEmpty)
+        }
+        let field = "expected the name of a field, found"
+        let expected = [
+            "\(field) the end (line 1, column 1)", "\(field) 1 (line 1, column 1)",
+            "\(field) [ (line 1, column 1)",
+            "expected &&, || or the end, found x (line 1, column 13)",
+        ]
+        #expect(problems.all.count == 4)
+        for (problem, start) in zip(problems.all, expected) {
+            #expect(problem.hasPrefix(start), "\(problem)")
+        }
+    }
+
     @Test(arguments: ["__x", "__collections", "system:refused_writes"])
     func `system collections cannot be changed by any call`(_ name: String) throws {
         let collection = ditto.store.collection(name)

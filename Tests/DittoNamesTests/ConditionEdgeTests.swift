@@ -80,6 +80,54 @@ struct ConditionEdgeTests {
             ])
     }
 
+    @Test func `brackets are a field, an index or a list by what they contain`() throws {
+        let cases = [
+            (#"["x"] == ["x", 'y']"#, "(`c`.`x` = ['x', 'y'])"),
+            (#"["x"].y[0]["z"].w == 1"#, "(value_at(`c`.`x`.`y`, 0, 'z', 'w') = 1)"),
+            ("[] == a", "([] = `c`.`a`)"), ("[nil, -1] == a", "([NULL, -1] = `c`.`a`)"),
+            ("contains(a['b'], d)", "array_contains(`c`.`a`.`b`, `c`.`d`)"),
+            ("nil == nil", "(NULL IS NULL OR NULL IS MISSING)"),
+        ]
+        for (text, expected) in cases { #expect(try translated(text) == expected, "\(text)") }
+        let index = "expected an array index, or a key in quotes, found"
+        for (text, found) in [
+            ("a[1.5]", "\(index) 1.5 (line 1, column 3)"),
+            ("a[-1]", "\(index) - (line 1, column 3)"),
+            ("a[9223372036854775808]", "\(index) 9223372036854775808 (line 1, column 3)"),
+            ("a[0", "expected ], found the end (line 1, column 4)"),
+            ("[1", "expected , or ], found the end (line 1, column 3)"),
+            ("contains([1, 2)", "expected , or ], found ) (line 1, column 15)"),
+            (
+                "contains(['x'].y, 1)",
+                "expected a comma and the second argument of contains, found . (line 1, column 15)"
+            ),
+        ] {
+            #expect(lines(text).first == found, "\(text)")
+        }
+        #expect(try translated("a[9223372036854775807]").contains("9223372036854775807"))
+    }
+
+    @Test func `an unknown name is reported with the known ones`() {
+        let arguments: [String: Value] = ["n": 1, "o": ["x": 1]]
+        #expect(
+            lines("  near(a, 1)").suffix(1) == [
+                "known functions: contains, ends_with, keys, length, regex, starts_with, values"
+            ])
+        #expect(lines("a == $args.z", arguments).suffix(1) == ["known arguments: n, o"])
+        let field = "the argument o has no field"
+        #expect(lines("a == $args.o.y", arguments)[0] == "\(field) y (line 1, column 6)")
+        #expect(lines("a == $args.o.x.z", arguments)[0] == "\(field) z (line 1, column 6)")
+        #expect(
+            lines("$argsx.n", arguments) == [
+                "expected $args, found $argsx (line 1, column 1)", "  $argsx.n", "  ^",
+                "write $args.name",
+            ])
+        #expect(
+            lines("a == 1 &&\n  b ;\n c") == [
+                "unexpected ; (line 2, column 5)", "    b ;", "      ^",
+            ])
+    }
+
     @Test func `arguments have numbers in their order, and one for each path`() throws {
         let arguments: [String: Value] = ["n": 5, "o": ["n": 6, "list": [1]]]
         var parser = try ConditionParser(

@@ -213,6 +213,8 @@ import Testing
             NATSDelivery(entry: 12, sequence: 3, wallMilliseconds: 1_700)
         ),
         ("$JS.ACK.S.C.1.12.3.later.0", NATSDelivery(entry: 12, sequence: 3)),
+        ("$JS.ACK.S.C.1.12.3.1.0.0", nil), ("JS.ACK.S.C.1.12.3.1.0", nil),
+        ("$JS.NAK.S.C.1.12.3.1.0", nil),
         ("$JS.ACK.S.C.1.0.3.1700000000.0", nil), ("$JS.ACK.S.C.1.12.0.1700000000.0", nil),
         ("$JS.ACK.S.C.1.-1.3.1700000000.0", nil), ("$JS.ACK.S.C.1.12.3.0", nil),
         ("$JS.ACK.S.C.1.99999999999999999999.3.1.0", nil), ("$JS.FC.S.C.1.12.3.1.0", nil),

@@ -163,6 +163,40 @@ import Testing
             let name = line.dropFirst().prefix { $0 != " " }
             #expect(requests.contains(String(name)), "\(line)")
         }
+        // Examples, and nothing else, are indented; they end before the next section.
+        var isExample = false
+        for line in page.lines {
+            if line == ".EX" || line == ".EE" {
+                #expect(isExample == (line == ".EE"), "\(line)")
+                isExample = line == ".EX"
+            } else if line.hasPrefix(".") {
+                #expect(!isExample, "\(line)")
+            } else {
+                #expect(line.hasPrefix("  ") == isExample, "\(line)")
+            }
+        }
+        #expect(page.text.contains("\n.EX\n"))
+    }
+
+    @Test(arguments: ["keygen", "query", "sync status"])
+    func `the manual page has the texts of the help`(command: String) throws {
+        let page = try ToolRun("man").text
+        let start = try #require(page.firstRange(of: ".SS \"sheaf \(command)\"\n"))
+        let rest = page[start.upperBound...]
+        let section = rest[..<(rest.firstRange(of: "\n.S")?.lowerBound ?? rest.endIndex)]
+        let characters = [
+            ("\\&", ""), ("\\fB", ""), ("\\fI", ""), ("\\fR", ""), ("\\-", "-"),
+            ("\\(dq", "\""), ("\\(aq", "'"), ("\\(ga", "`"), ("\\(ha", "^"), ("\\(ti", "~"),
+            ("\\e", "\\"),
+        ]
+        let lines = section.split(separator: "\n").filter { !$0.hasPrefix(".") }.map { line in
+            characters.reduce(String(line)) { $0.replacing($1.0, with: $1.1) }
+        }
+        let help = try ToolRun("help " + command).lines
+        let details = try #require(help.firstIndex { $0.hasPrefix("  --help") })
+        let summary = try #require(help.first { !$0.hasPrefix("usage:") && !$0.hasPrefix(" ") })
+        #expect(lines.first == summary)
+        #expect(lines.suffix(help.count - details - 1) == help.dropFirst(details + 1))
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/groff")))

@@ -32,9 +32,16 @@ import Testing
             ),
             (nats + ["--replicas", "2"], 64, "--replicas must be 1, 3 or 5, not 2"),
             (nats + ["--shards", "3"], 64, "--shards must be a power of two from 1 to 256, not 3"),
+            (nats + ["--shards", "0"], 64, "--shards must be a power of two from 1 to 256, not 0"),
+            (nats + ["--shards", "512"], 64, "must be a power of two from 1 to 256, not 512"),
             (nats + ["--http", "8080"], 64, "--http requires an address and a port"),
             (nats + ["--log-key", "f"], 64, "--log-certificate and --log-key require each other"),
-            (nats + ["--max-connections", "0"], 64, "--max-connections must be from 1 to"),
+            (
+                nats + ["--log-certificate", "f"], 64,
+                "--log-certificate and --log-key require each other"
+            ),
+            (nats + ["--max-connections", "0"], 64, "--max-connections must be from 1 to 1000000"),
+            (nats + ["--max-connections", "1000001"], 64, "must be from 1 to 1000000"),
             (["--log", "nats://a", "--database", "d"], 64, "missing --key FILE"),
         ]
         for (words, status, message) in cases {
@@ -73,8 +80,12 @@ import Testing
             for (url, trait) in [
                 ("nats://127.0.0.1:1", "NATS"), ("postgresql://127.0.0.1:1/d", "PostgreSQL"),
             ] {
+                // The numbers are the largest ones, which are allowed.
                 let run = try ToolRun(
-                    ["hub", "serve", scene.path("store"), "--log", url] + common)
+                    [
+                        "hub", "serve", scene.path("store"), "--log", url, "--shards", "256",
+                        "--max-connections", "1000000",
+                    ] + common)
                 #expect(run.status == 1)
                 #expect(
                     run.errors.contains(

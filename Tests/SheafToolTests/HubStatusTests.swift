@@ -1,46 +1,9 @@
-import Foundation
-import SheafSystem
-import SheafTestSupport
 import Testing
 
 /// The output of `sheaf hub status` for the answer of a hub.
 @Suite struct HubStatusTests {
-    struct Refused: Error {
-        let code: Int32
-    }
-
-    /// Sends an answer to the first client of a control socket.
-    private func send(_ answer: String, at path: String) throws {
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        _ = fcntl(listener, F_SETFD, FD_CLOEXEC)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0, listen(listener, 1) == 0 else { throw Refused(code: errno) }
-        let bytes = Array("=\(answer)\n.\n".utf8)
-        _ = try Thread(name: "sheaf-hub-answer") {
-            let client = accept(listener, nil, nil)
-            var request = [UInt8](repeating: 0, count: 4_096)
-            // The request is one short line.
-            _ = recv(client, &request, request.count, 0)
-            _ = Glibc.send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-            close(client)
-            close(listener)
-        }
-    }
-
     private func status(of answer: String, _ words: String...) throws -> ToolRun {
-        let directory = TemporaryDirectory()
-        let store = directory.path("hub")
-        try send(answer, at: store + ".peer")
-        return try withExtendedLifetime(directory) {
-            try ToolRun(["hub", "status", store] + words)
-        }
+        try PeerDouble(answering: ["=" + answer, "."], ["hub", "status"], words).run
     }
 
     private let ready =

@@ -85,6 +85,23 @@ import Testing
         }
     }
 
+    @Test func `a canceled fetch leaves another one of the same file`() async throws {
+        let scene = try await PeerScene(2)
+        let sample = SampleFile.all[2]
+        _ = try await scene.peers[0].store.newAttachment(data: sample.bytes)
+        let reader = scene.peers[1]
+        let kept = try reader.fetchAttachment(try sample.token)
+        let cancelled = try reader.fetchAttachment(try sample.token)
+        cancelled.cancel()
+        cancelled.cancel()
+        #expect(reader.attachmentFetches.count == 1)
+        scene.connect(0, 1)
+        let fetched = try await bytes(kept)
+        #expect(fetched == sample.bytes)
+        #expect(reader.attachmentFetches.isEmpty)
+        try await scene.close()
+    }
+
     @Test func `a fetch whose token has a wrong length fails`() async throws {
         let scene = try await PeerScene(2)
         let sample = SampleFile.all[2]
@@ -92,7 +109,12 @@ import Testing
         scene.connect(0, 1)
         let token = try AttachmentToken(["id": .string(sample.id.description), "len": 4_999])
         let fetch = try scene.peers[1].fetchAttachment(token)
-        await #expect(throws: StoreError.self) { try await bytes(fetch) }
+        let error = await #expect(throws: StoreError.self) { try await bytes(fetch) }
+        let text =
+            "wrong length in the token of attachment \(sample.id): 4999 bytes instead of "
+            + "\(sample.bytes.count)"
+        #expect(error?.reason == .argument && error?.description.contains(text) == true)
+        #expect(scene.peers[1].attachmentFetches.isEmpty)
         try await scene.close()
     }
 }

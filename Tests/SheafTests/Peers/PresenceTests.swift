@@ -120,6 +120,31 @@ import Testing
         #expect(presence.observe { _ in }.isCancelled)
     }
 
+    @Test func `of two tasks that wait for the same graphs, one ends at once`() async throws {
+        let scene = try await PeerScene(1)
+        let observation = scene.peers[0].presence.observe()
+        var iterator = observation.makeAsyncIterator()
+        let first = await iterator.next()
+        #expect(first != nil)
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    var iterator = observation.makeAsyncIterator()
+                    while let graph = await iterator.next() {
+                        #expect(graph.remotePeers.isEmpty)
+                    }
+                    return true
+                }
+            }
+            let hasEnded = await group.next()
+            #expect(hasEnded == true)
+            observation.observer.cancel()
+            let hasEndedThen = await group.next()
+            #expect(hasEndedThen == true)
+        }
+        try await scene.close()
+    }
+
     @Test func `a peer that stops syncing leaves the graphs of all peers`() async throws {
         let scene = try await PeerScene(3)
         scene.connect(0, 1)

@@ -92,6 +92,40 @@ struct ReceiveLimitTests {
         #expect(server.received == [3_000, 20])
     }
 
+    /// A connection that records whether it is read.
+    private final class Reader: PeerConnection {
+        let remote = PeerIdentity(key: .random(), address: "here")
+        let queuedLength = 0
+        let calls = Mutex<[Bool]>([])
+
+        func send(_ bytes: [UInt8]) {}
+        func close(because reason: String) {}
+        func setReading(_ isReading: Bool) { calls.withLock { $0.append(isReading) } }
+    }
+
+    @Test func `as many bytes as the limit may wait, and half of it ends all pauses`() {
+        let limit = ReceiveLimit(10)
+        let readers = [Reader(), Reader()]
+        func calls() -> [[Bool]] { readers.map { reader in reader.calls.withLock { $0 } } }
+        limit.recordReceived(10, on: 0, from: readers[0])
+        #expect(calls() == [[], []])
+        limit.recordReceived(1, on: 1, from: readers[1])
+        #expect(calls() == [[], [false]])
+        limit.recordReceived(1, on: 0, from: readers[0])
+        #expect(calls() == [[false], [false]])
+        // Six bytes wait in each case.
+        limit.recordProcessed(6, unwritten: 0)
+        limit.recordProcessed(2, unwritten: 2)
+        limit.recordProcessed(4, unwritten: 6)
+        #expect(calls() == [[false], [false]])
+        limit.recordProcessed(unwritten: 5)
+        #expect(calls() == [[false, true], [false, true]])
+        limit.recordProcessed(unwritten: 0)
+        #expect(calls() == [[false, true], [false, true]])
+        limit.recordReceived(11, on: 1, from: readers[1])
+        #expect(calls() == [[false, true], [false, true, false]])
+    }
+
     @Test func `an ended connection is not resumed`() throws {
         let network = MemoryNetwork()
         let keys = (0..<2).map { _ in PeerKey.random() }
