@@ -3,6 +3,7 @@ import SheafDocument
 import SheafHub
 import SheafHubEngine
 import SheafHubLog
+import SheafSystem
 import Testing
 
 /// When a shard gets a snapshot, and when objects are removed.
@@ -112,6 +113,17 @@ import Testing
         #expect(settings.verificationMilliseconds(of: manifest) == Self.hour + 4_000)
         settings.verificationMilliseconds = .max
         #expect(settings.verificationMilliseconds(of: manifest) == .max)
+    }
+
+    @Test func `a limit of bytes delays neither a hub that stops nor one without a limit`() {
+        let stop = EvaluationStop()
+        RateLimit(bytesPerSecond: .max, until: stop).wait(1 << 30)
+        stop.set()
+        // Each of them would take days.
+        for rate in [1, 0, -1] {
+            let pace = RateLimit(bytesPerSecond: rate, until: stop)
+            for _ in 0..<2 { pace.wait(1_000_000) }
+        }
     }
 
     // MARK: Removing

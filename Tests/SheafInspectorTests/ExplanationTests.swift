@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafInspector
+import SheafReplication
 import SheafStatements
 import SheafStore
 import Testing
@@ -56,7 +57,9 @@ extension InspectorTests {
             try await mesh.peers[0].store.execute(
                 "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'LocalPeerOnly'}")
             let scope = try mesh.explanation(1, on: 2, until: ["noRight"])
-            #expect(scope?.steps[0].reason.contains("LocalPeerOnly") == true)
+            #expect(
+                scope?.steps[0].reason
+                    == "the sync scope of the collection is LocalPeerOnly, which excludes the peer")
             try await mesh.close()
             // The rights of the inspected peer forbid sending, and reading.
             let none = PeerRights(read: [:], write: [:])
@@ -70,6 +73,9 @@ extension InspectorTests {
                     == "the grant of this peer does not permit writing the document")
             let here = try other.explanation(3, on: 0, until: ["noRight"])
             #expect(here?.steps[0].from == 1 && here?.steps[0].to == 0)
+            #expect(
+                here?.steps[0].reason
+                    == "the grant of this peer does not permit reading 'cars'")
             #expect(here?.document == "missing")
             try await other.close()
         }
@@ -84,6 +90,12 @@ extension InspectorTests {
             #expect(sent?.document == "evicted" && sent?.blocking == 0)
             let here = try mesh.explanation(1, on: 0)
             #expect(here.states == ["evicted"] && here.steps[0].to == 0)
+            let commit = try #require(try mesh.peers[0].sync.documentStatus(of: "cars", 1).commit)
+            #expect(
+                here.steps[0].reason == "this peer has evicted the document, by commit \(commit)")
+            #expect(
+                sent?.steps[0].reason
+                    == "this peer has evicted the document, so it does not send it")
             // A document of another peer leaves no remnant.
             try await mesh.close()
             let other = try await MeshFixture([[cars], [cars]])
@@ -105,7 +117,9 @@ extension InspectorTests {
             let before = try mesh.explanation(1, on: 1)
             #expect(before.states == ["notConnected"] && before.blocking == 0)
             #expect(before.steps[0].from == 0 && before.steps[0].to == 1)
-            #expect(before.steps[0].reason.contains("since this one was started"))
+            #expect(
+                before.steps[0].reason
+                    == "no connection has led to the peer since this one was started")
             mesh.connect(0, 1)
             _ = try mesh.explanation(1, on: 1, until: ["ok"])
             mesh.network.disconnect(mesh.peers[0].key, mesh.peers[1].key)
@@ -139,7 +153,13 @@ extension InspectorTests {
             _ = try mesh.explanation(1, on: 1, until: ["ok"])
             let deleted = try mesh.explanation(2, on: 1, until: ["deleted"])
             #expect(deleted?.document == "deleted" && deleted?.blocking == 0)
-            #expect(try mesh.explanation(2, on: 0).states == ["deleted"])
+            let here = try mesh.explanation(2, on: 0)
+            #expect(here.states == ["deleted"] && here.blocking == 0)
+            let commit = try #require(try mesh.peers[0].sync.documentStatus(of: "cars", 2).commit)
+            #expect(here.steps[0].reason == "the document was deleted, by commit \(commit)")
+            #expect(
+                deleted?.steps[0].reason
+                    == "commit \(commit) deleted the document, and the peer has acknowledged it")
             try await mesh.close()
         }
 
@@ -166,6 +186,14 @@ extension InspectorTests {
             let missing = try mesh.explanation(9, on: 4)
             #expect(missing.states == ["unknown", "unknown", "unknown"] && missing.blocking == 0)
             #expect(missing.document == "missing")
+            let (first, rest) = (missing.steps[0], missing.steps.dropFirst())
+            #expect(
+                first.reason
+                    == "this peer does not have the document, so it does not know which peers do")
+            #expect(
+                rest.allSatisfy {
+                    $0.reason == "this peer does not know what other peers send to each other"
+                })
             try await mesh.close()
         }
 
@@ -174,11 +202,20 @@ extension InspectorTests {
             try await insert(mesh.peers[1])
             let alone = try mesh.explanation(1, on: 0)
             #expect(alone.states == ["notConnected"] && alone.steps[0].from == nil)
+            #expect(alone.steps[0].reason == "this peer has no connection")
             mesh.connect(0, 1)
             #expect(try mesh.explanation(1, on: 0, until: [])?.document == "present")
-            #expect(try mesh.explanation(2, on: 0, until: ["unknown"])?.document == "missing")
+            let unsent = try mesh.explanation(2, on: 0, until: ["unknown"])
+            #expect(unsent?.document == "missing")
+            #expect(
+                unsent?.steps[0].reason
+                    == "no connected peer has sent the document: none has it, or the subscriptions "
+                    + "of this peer do not select it")
             for subscription in mesh.peers[0].sync.subscriptions { subscription.cancel() }
-            _ = try mesh.explanation(2, on: 0, until: ["noSubscription"])
+            let unselected = try mesh.explanation(2, on: 0, until: ["noSubscription"])
+            #expect(
+                unselected?.steps[0].reason
+                    == "no subscription of this peer selects documents of 'cars'")
             try await mesh.close()
             // The transaction keeps the inspected peer from writing what it receives.
             let late = try await MeshFixture([[cars], []])
@@ -197,14 +234,24 @@ extension InspectorTests {
         @Test func `a request without a peer, an id or a key is an error`() async throws {
             let mesh = try await MeshFixture([[]])
             let key = mesh.peers[0].key
-            for target in [
-                "/explain", "/explain?collection=cars&id=1", "/explain?collection=cars&peer=\(key)",
-                "/explain?id=1&peer=\(key)", "/explain?collection=cars&id=a&peer=\(key)",
-                "/explain?collection=cars&id=1&peer=pk:0", "/explain?collection=cars&id=1&peer=a",
-                "/explain?collection=cars&id=%7B&peer=\(key)",
-            ] {
-                let (status, answer) = try mesh.fixture.object("GET", target)
-                #expect(status == 400 && answer["error"] != nil, "\(target)")
+            let refusals: [(target: String, message: String)] = [
+                ("", "the parameter 'collection' is missing"),
+                ("?collection=cars&id=1", "the parameter 'peer' is missing"),
+                ("?collection=cars&peer=\(key)", "the parameter 'id' is missing"),
+                ("?id=1&peer=\(key)", "the parameter 'collection' is missing"),
+                ("?collection=cars&id=a&peer=\(key)", "the id 'a' is not JSON: "),
+                ("?collection=cars&id=%7B&peer=\(key)", "the id '{' is not JSON: "),
+                ("?collection=cars&id=1&peer=pk:0", "'pk:0' is not the public key of a peer"),
+                ("?collection=cars&id=1&peer=a", "'a' is not the public key of a peer"),
+            ]
+            for (target, expected) in refusals {
+                let (status, answer) = try mesh.fixture.object("GET", "/explain" + target)
+                guard case .object(let error)? = answer["error"],
+                    case .string(let message)? = error["message"]
+                else { return #expect(Bool(false), "\(target)") }
+                #expect(status == 400 && message.hasPrefix(expected), "\(target): \(message)")
+                #expect(message.count == expected.count || expected.hasSuffix(": "), "\(target)")
+                #expect(error["hint"] != nil, "\(target)")
             }
             let text = "/explain?collection=cars&id=%22a%22&peer=\(key)"
             #expect(try mesh.fixture.object("GET", text).0 == 200)
