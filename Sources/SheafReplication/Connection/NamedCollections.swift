@@ -1,15 +1,15 @@
 import SheafBytes
-import SheafSync
+package import SheafSync
 
 /// Collections that are named to an older peer, in the order of their names.
-struct NamedCollections {
+package struct NamedCollections {
     /// The names, including those beyond the limits of a subscription.
-    let names: Set<[UInt8]>
-    let queries: [SubscribedQuery]
+    package let names: Set<[UInt8]>
+    package let queries: [SubscribedQuery]
     /// The hash of the queries.
-    let hash: UInt64
+    package let hash: UInt64
 
-    init(_ names: Set<[UInt8]>) {
+    package init(_ names: Set<[UInt8]>) {
         var (queries, length): ([SubscribedQuery], Int) = ([], 0)
         var writer = ByteWriter()
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {

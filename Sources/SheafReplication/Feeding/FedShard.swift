@@ -1,28 +1,28 @@
-import SheafDocument
-import SheafHubLog
-import SheafStorage
+package import SheafDocument
+package import SheafHubLog
+package import SheafStorage
 
 /// One shard of the hub log: the messages appended to it, and the groups read from it.
-struct FedShard {
+package struct FedShard {
     /// A position in the log, and the local commit that has the documents up to it.
-    struct Written {
+    private struct Written {
         let position: ShardPosition
         let commit: CommitID
     }
 
-    let number: UInt16
-    var reader: ShardReader
-    var appender: ShardAppender
+    package let number: UInt16
+    package var reader: ShardReader
+    package var appender: ShardAppender
     /// Complete groups of other authors that wait to be written.
-    private(set) var waiting: [WaitingGroup] = []
+    package private(set) var waiting: [WaitingGroup] = []
     /// The groups that a job writes.
-    private(set) var writing: [WaitingGroup] = []
+    package private(set) var writing: [WaitingGroup] = []
     /// Positions whose documents are written, and not yet durable.
     private var written: [Written] = []
     /// The position up to which the documents are in the store.
-    private(set) var lastPosition: ShardPosition
+    package private(set) var lastPosition: ShardPosition
     /// The position up to which they are durable.
-    private(set) var durable: ShardPosition
+    package private(set) var durable: ShardPosition
     /// The entry of the position that the store has under its key.
     var savedEntry: UInt64
     /// The progress that the store keeps until it has appended what a loaded snapshot lacks.
@@ -37,16 +37,16 @@ struct FedShard {
     /// The same for messages whose position it may not have yet.
     private var readOwnAt: UInt64?
     /// Whether the store cannot read a group, so that no later one is written.
-    var isBlocked = false
+    package var isBlocked = false
     /// When groups that could not be written are written again; nil if there are none.
-    var retryAt: UInt64?
+    package var retryAt: UInt64?
     /// Since when each job that wrote groups has failed; nil if the last one has not.
     private var failingSince: UInt64?
     /// Number of groups to write before the store has all that was in the shard; nil before the
     /// end of the shard was read.
     private var unwrittenCount: Int?
 
-    init(
+    package init(
         _ number: UInt16, of log: HubLogID, _ author: HubAuthor, at position: ShardPosition,
         storedThrough commit: CommitID, currentAt wallMilliseconds: UInt64,
         _ limits: ShardReader.Limits
@@ -74,29 +74,31 @@ struct FedShard {
     var id: HubShard { HubShard(number, of: reader.log) }
 
     /// The entries that this author has read and stored.
-    var progress: ShardProgress {
+    package var progress: ShardProgress {
         ShardProgress(
             read: reader.read, digest: reader.digest, stored: min(durable.entry, reader.read))
             ?? .start
     }
 
     /// Whether the shard has no incident, and nothing that this version cannot read.
-    var isSound: Bool { !isBlocked && reader.incidents.isEmpty && reader.newerVersion == nil }
+    package var isSound: Bool {
+        !isBlocked && reader.incidents.isEmpty && reader.newerVersion == nil
+    }
 
     /// Whether the store has all that was in the shard when reading began.
-    var hasCaughtUp: Bool { unwrittenCount == 0 }
+    package var hasCaughtUp: Bool { unwrittenCount == 0 }
 
     /// Whether other hubs may wait until this one has stored their groups.
     ///
     /// A hub that reads the beginning of the shard, cannot read on, or cannot write, would let them
     /// wait for any time.
-    func isFollowing(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
+    package func isFollowing(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
         hasCaughtUp && !isBlocked && reader.newerVersion == nil
             && failingSince.map { now < $0 + limits.liveNanoseconds } ?? true
     }
 
     /// Creates the mark that shows where the log ends.
-    mutating func appendMark(
+    package mutating func appendMark(
         base: CommitID? = nil, at now: UInt64
     ) -> HubMessageChain.Encoded {
         let message = appender.mark(progress, base: base, at: now)
@@ -105,10 +107,12 @@ struct FedShard {
     }
 
     /// Records that an own message was read that was appended at a time.
-    mutating func recordOwn(appendedAt time: UInt64) { readOwnAt = max(readOwnAt ?? 0, time) }
+    package mutating func recordOwn(appendedAt time: UInt64) {
+        readOwnAt = max(readOwnAt ?? 0, time)
+    }
 
     /// Returns the time, since 1970, at which the store had all entries of the shard.
-    func currentMilliseconds(at now: UInt64, _ wallMilliseconds: UInt64) -> UInt64 {
+    package func currentMilliseconds(at now: UInt64, _ wallMilliseconds: UInt64) -> UInt64 {
         guard let currentAt else { return initialMilliseconds }
         let age = (now - min(now, currentAt)) / 1_000_000
         return max(1, wallMilliseconds - min(wallMilliseconds, age))
@@ -117,10 +121,10 @@ struct FedShard {
     // MARK: Writing
 
     /// Adds a complete group.
-    mutating func add(_ group: ShardGroup) { waiting.append(WaitingGroup(group)) }
+    package mutating func add(_ group: ShardGroup) { waiting.append(WaitingGroup(group)) }
 
     /// Adds entries that were read again to the groups that lack them.
-    mutating func complete(with entry: HubLogEntry, at now: UInt64) {
+    package mutating func complete(with entry: HubLogEntry, at now: UInt64) {
         for index in waiting.indices where !waiting[index].isComplete {
             waiting[index].add(entry, of: reader.log, number, at: now)
         }
@@ -128,13 +132,13 @@ struct FedShard {
 
     /// When the entries that the first group lacks were requested, or the last one of them arrived;
     /// nil if it lacks none.
-    var requestedAt: UInt64? {
+    package var requestedAt: UInt64? {
         waiting.first.flatMap { $0.isComplete ? nil : $0.requestedAt }
     }
 
     /// Returns the entries to read again for the first group, at most once in a time in which none
     /// of them arrive.
-    mutating func missingEntries(
+    package mutating func missingEntries(
         at now: UInt64, every nanoseconds: UInt64
     ) -> [ClosedRange<UInt64>] {
         guard let group = waiting.first, !group.isComplete,
@@ -155,7 +159,7 @@ struct FedShard {
     /// Records the position of all groups that were read, and the length of their entries.
     ///
     /// Returns the length of the entries that are processed.
-    mutating func recordRead(_ length: Int) -> Int {
+    package mutating func recordRead(_ length: Int) -> Int {
         let position = reader.position()
         if unwrittenCount == nil, reader.hasCaughtUp {
             unwrittenCount = waiting.count + writing.count
@@ -184,7 +188,7 @@ struct FedShard {
     }
 
     /// Begins to write the first groups.
-    mutating func beginWriting(_ count: Int) {
+    package mutating func beginWriting(_ count: Int) {
         writing = Array(waiting.prefix(count))
         waiting.removeFirst(count)
     }
@@ -192,7 +196,7 @@ struct FedShard {
     /// Records that the groups being written are in a commit.
     ///
     /// Returns the length of their entries, which are processed.
-    mutating func endWriting(in commit: CommitID) -> Int {
+    package mutating func endWriting(in commit: CommitID) -> Int {
         defer { writing = [] }
         (failingSince, retryAt) = (nil, nil)
         if let count = unwrittenCount { unwrittenCount = max(0, count - writing.count) }
@@ -205,16 +209,16 @@ struct FedShard {
     }
 
     /// Puts the groups being written back at the front of the queue, since their job failed.
-    mutating func undoWriting() {
+    package mutating func undoWriting() {
         waiting = writing + waiting
         writing = []
     }
 
     /// Records that the store has failed to write the groups.
-    mutating func recordFailure(at now: UInt64) { failingSince = failingSince ?? now }
+    package mutating func recordFailure(at now: UInt64) { failingSince = failingSince ?? now }
 
     /// Records the positions that have become durable; returns whether there are any.
-    mutating func recordDurable(through commit: CommitID) -> Bool {
+    package mutating func recordDurable(through commit: CommitID) -> Bool {
         guard let last = written.last(where: { $0.commit <= commit }) else { return false }
         durable = last.position
         written.removeAll { $0.commit <= commit }
@@ -223,17 +227,17 @@ struct FedShard {
 }
 
 /// A complete group that waits to be written.
-struct WaitingGroup {
-    let group: ShardGroup
+package struct WaitingGroup {
+    package let group: ShardGroup
     /// The payloads of its messages; nil for those that are read again.
-    private(set) var payloads: [[UInt8]?]
+    package private(set) var payloads: [[UInt8]?]
     /// The position that the store has once the group and those before it are written; nil if that
     /// of a later group follows.
-    var position: ShardPosition?
+    package var position: ShardPosition?
     /// When the last own message was appended of those that were read up to the position.
     var readOwnAt: UInt64?
     /// Length of the entries that count as processed once it is written.
-    var length = 0
+    package var length = 0
     /// When its missing payloads were requested, or the last one of them arrived.
     var requestedAt: UInt64?
 
@@ -242,8 +246,8 @@ struct WaitingGroup {
         payloads = group.parts.map(\.payload)
     }
 
-    var payloadLength: Int { payloads.reduce(0) { $0 + ($1?.count ?? 0) } }
-    var isComplete: Bool { payloads.allSatisfy { $0 != nil } }
+    package var payloadLength: Int { payloads.reduce(0) { $0 + ($1?.count ?? 0) } }
+    package var isComplete: Bool { payloads.allSatisfy { $0 != nil } }
 
     /// Adds the payload of an entry that was read again.
     mutating func add(

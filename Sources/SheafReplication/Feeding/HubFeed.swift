@@ -190,28 +190,32 @@ struct LostMessages {
 }
 
 /// Another hub, as its beats show it.
-struct OtherHub {
-    let key: [UInt8]
+package struct OtherHub {
+    package let key: [UInt8]
     /// When its last beat arrived.
-    var lastBeat: UInt64
-    var isDraining: Bool
+    package var lastBeat: UInt64
+    package var isDraining: Bool
     /// The entries up to which it has read and stored each shard, as last reported.
-    var shards: [UInt16: ShardProgress] = [:]
+    package var shards: [UInt16: ShardProgress] = [:]
     /// The first report after the last compared one, whose digest is compared once this hub has
     /// read as far.
     ///
     /// A hub that lags reaches no newest report while entries arrive, but each earlier one.
-    var unread: [UInt16: ShardProgress] = [:]
+    private var unread: [UInt16: ShardProgress] = [:]
     /// The entries that it has stored, in shards where this hub has computed the same digest.
-    var confirmed: [UInt16: UInt64] = [:]
+    package private(set) var confirmed: [UInt16: UInt64] = [:]
+
+    package init(key: [UInt8], lastBeat: UInt64, isDraining: Bool) {
+        (self.key, self.lastBeat, self.isDraining) = (key, lastBeat, isDraining)
+    }
 
     /// Whether commits wait for it.
-    func isLive(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
+    package func isLive(at now: UInt64, _ limits: HubFeedLimits) -> Bool {
         !isDraining && now < lastBeat + limits.liveNanoseconds
     }
 
     /// Compares its digests of a shard, as far as this hub has read the shard.
-    mutating func confirm(_ number: UInt16, _ reader: ShardReader) {
+    package mutating func confirm(_ number: UInt16, _ reader: ShardReader) {
         if let progress = unread[number] {
             guard progress.read <= reader.read else { return }
             unread[number] = nil

@@ -1,7 +1,7 @@
 import SheafBytes
-import SheafDocument
-import SheafEngine
-import SheafStorage
+package import SheafDocument
+package import SheafEngine
+package import SheafStorage
 
 /// The commits of a document that this store wrote itself.
 extension DocumentSnapshot {
@@ -11,7 +11,7 @@ extension DocumentSnapshot {
     /// Returns the commits after `commit` in which this store wrote a document, in ascending order.
     ///
     /// Commits beyond the available history or `maximumOperations` operations are omitted.
-    func localCommits(
+    package func localCommits(
         of key: [UInt8], after commit: CommitID, _ sites: [Site]
     ) throws(EngineError) -> [CommitID] {
         var history = key.span.withUnsafeBytes { log.history(of: $0) }

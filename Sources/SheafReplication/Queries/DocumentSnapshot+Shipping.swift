@@ -2,7 +2,7 @@ package import SheafBytes
 package import SheafDocument
 package import SheafEngine
 import SheafQuery
-import SheafStorage
+package import SheafStorage
 package import SheafSync
 
 /// The parts of a snapshot that replication compares and sends.
@@ -28,7 +28,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns the newest commit that changed a document; nil if none is known.
-    func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
+    package func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
         var history = key.span.withUnsafeBytes { log.history(of: $0) }
         return try onStorage { () throws(StorageError) in try history.next()?.commit }
     }
@@ -161,7 +161,7 @@ extension DocumentSnapshot {
     /// Returns the commits of a document after `commit` except the last one, the newest first.
     ///
     /// Returns nil if there are more than `most`.
-    func commits(
+    package func commits(
         of key: [UInt8], since commit: CommitID, most: Int
     ) throws(EngineError) -> [CommitID]? {
         var history = key.span.withUnsafeBytes { log.history(of: $0) }

@@ -1,5 +1,5 @@
 import SheafDocument
-import SheafEngine
+package import SheafEngine
 import SheafQuery
 import SheafStorage
 
@@ -48,7 +48,7 @@ struct RankingScan {
 }
 
 /// A resumable update of rankings to a newer snapshot.
-struct RankingAdvance {
+package struct RankingAdvance {
     /// The progress of one query.
     private enum Phase {
         /// The changed documents are ranked, beginning with `next`.
@@ -64,7 +64,7 @@ struct RankingAdvance {
     private let changed: [[UInt8]]?
     private let old: SubscriptionRankings
     /// The rankings of the newer snapshot, once `run` has returned.
-    private(set) var rankings: SubscriptionRankings
+    package private(set) var rankings: SubscriptionRankings
     private var index = 0
     private var phase = Phase.changes(next: 0)
 

@@ -28,7 +28,7 @@ package struct SubscriptionRankings {
     var terms: [Term] = []
 
     /// The documents of all rankings, in the order of the queries.
-    var addresses: [DocumentAddress] {
+    package var addresses: [DocumentAddress] {
         terms.flatMap { term in
             term.ranking.rows.map {
                 DocumentAddress(collection: term.collection, id: $0.id)
@@ -37,7 +37,7 @@ package struct SubscriptionRankings {
     }
 
     /// Whether every ranking contains all matching documents of its query.
-    var areAll: Bool { terms.allSatisfy { !$0.ranking.isFull } }
+    package var areAll: Bool { terms.allSatisfy { !$0.ranking.isFull } }
 
     /// Returns the encoded ids of the ranked documents of a collection.
     func ids(in collection: String) -> Set<[UInt8]> {
@@ -58,7 +58,7 @@ package struct SubscriptionRankings {
     }
 
     /// Returns the keys of the documents that entered a ranking in the recorded changes, in order.
-    func entered(_ directory: Catalog) -> [[UInt8]] {
+    package func entered(_ directory: Catalog) -> [[UInt8]] {
         var keys: Set<[UInt8]> = []
         for term in terms {
             guard let number = directory.number(ofCollection: term.collection) else {
@@ -71,7 +71,7 @@ package struct SubscriptionRankings {
         return keys.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    mutating func discardChanges() {
+    package mutating func discardChanges() {
         for index in terms.indices { terms[index].ranking.clearChanges() }
     }
 
@@ -82,7 +82,7 @@ package struct SubscriptionRankings {
     }
 
     /// Whether no document outdated at the peer can rank before a document in these rankings.
-    var areSure: Bool {
+    package var areSure: Bool {
         terms.allSatisfy { term in
             guard let floor = term.floor else { return true }
             // The ranking is below its LIMIT, so the peer would also select an outdated document.
@@ -98,7 +98,7 @@ extension SubscriptionMatcher {
     ///
     /// With a filter, only documents that pass it are ranked: a rank among all would reveal hidden
     /// ones.
-    func rankings(
+    package func rankings(
         in snapshot: DocumentSnapshot, widenedBy factor: Int = 1,
         where filter: SubscriptionRankings.Filter?
     ) throws(EngineError) -> SubscriptionRankings {

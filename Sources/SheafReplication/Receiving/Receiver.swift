@@ -1,13 +1,13 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafEngine
-import SheafStorage
+package import SheafStorage
 import SheafSync
 
 /// The receiving half of one connection: the local subscription, and the documents received for it.
 ///
 /// Events get a `PeerContext` and the `DocumentExchange`, and queue effects for the replicator.
-struct Receiver {
+package struct Receiver {
     /// An action that the replicator performs after an event.
     enum Effect {
         /// Writes received batches; `finish` and `conclude` get the outcome.
@@ -26,15 +26,15 @@ struct Receiver {
         case repetition
     }
 
-    var generation: UInt64 = 0
-    var epoch: UInt64 = 0
+    package var generation: UInt64 = 0
+    package var epoch: UInt64 = 0
     /// The hash of the collections named in place of a query of all collections; nil without them.
     var named: UInt64?
     /// The collections that subscriptions of the peer have named, of which none is forgotten.
     ///
     /// Two peers that repeat what the other one has last named could change their subscriptions
     /// without end.
-    private(set) var learned: Set<String> = []
+    package private(set) var learned: Set<String> = []
     /// Documents of the partially received batch.
     var staged = SpillBuffer()
     var stagedStamp: Stamp?
@@ -42,17 +42,17 @@ struct Receiver {
     var progress: SyncProgress?
     /// Received batches that wait until earlier ones are written.
     var waiting: [PreparedStep] = []
-    var isWriting = false
+    package var isWriting = false
     /// Size in memory of the batches being written.
     var writingLength = 0
     /// Remote and local commits of written batches that are not acknowledged yet.
-    var written: [(commit: UInt64, localCommit: CommitID)] = []
+    package var written: [(commit: UInt64, localCommit: CommitID)] = []
     /// The remote commit up to which all documents were received.
     var reached: UInt64 = 0
     /// Whether a reconciliation begins once all received documents are durable.
-    var awaitsComparison = false
+    package var awaitsComparison = false
     /// Whether all documents that matched at the time of the subscription were received.
-    var hasCaughtUp = false
+    package var hasCaughtUp = false
     var announced = Announced()
     /// The check of queries with LIMIT that follows a reconciliation.
     var rankCheck: RankCheck?
@@ -61,15 +61,15 @@ struct Receiver {
     /// The subscription in effect on this connection; nil if it is the current one.
     var former: LocalSubscriptions?
     /// Whether the current subscription is sent as soon as the received batches are written.
-    var awaitsRenewal = false
+    package var awaitsRenewal = false
     /// Factor by which a reconciliation exceeds the LIMIT of queries.
-    var rankFactor = 1
+    package var rankFactor = 1
     /// Documents that must be received complete before other documents can be written.
     var missing: Set<DocumentAddress> = []
     /// Quarantined documents that were requested again.
-    var retried: Set<DocumentAddress> = []
+    package var retried: Set<DocumentAddress> = []
     /// Whether a reconciliation covers quarantined documents that were not recorded.
-    var reconcilesQuarantine = false
+    package var reconcilesQuarantine = false
     /// Whether a check of the quarantined documents was skipped on this connection.
     var missesCheck = false
     /// Number of quarantined documents last reported to the peer.
@@ -82,12 +82,14 @@ struct Receiver {
     var disputed = DisputedDocuments()
     var effects = EffectQueue<Effect>()
 
+    package init() {}
+
     // MARK: Subscriptions
 
     /// Begins a new subscription; returns the length of the batches that it discards.
     ///
     /// Batches of an older subscription do not define the position in this one.
-    mutating func renew(_ epoch: UInt64) -> Int {
+    package mutating func renew(_ epoch: UInt64) -> Int {
         generation += 1
         if self.epoch != epoch { rankFactor = 1 }
         self.epoch = epoch
@@ -109,19 +111,19 @@ struct Receiver {
     /// Whether a new subscription discards no received documents.
     ///
     /// A subscription that the rate limiter delays has not been answered yet.
-    var isSettled: Bool {
+    package var isSettled: Bool {
         delayedSubscription != nil || generation == 0 || (hasCaughtUp && isIdle)
     }
 
     /// Records collections that a subscription of the peer names, as many as one may have.
-    mutating func learn(_ collections: [String]) {
+    package mutating func learn(_ collections: [String]) {
         for name in collections where learned.count < SyncLimits.queries { learned.insert(name) }
     }
 
     // MARK: Batches
 
     /// Whether no batch is partially received, waiting or being written.
-    var isIdle: Bool { staged.isEmpty && waiting.isEmpty && !isWriting }
+    package var isIdle: Bool { staged.isEmpty && waiting.isEmpty && !isWriting }
 
     /// Size in memory of the complete batches that are not written.
     var lengthInMemory: Int {
@@ -142,7 +144,7 @@ struct Receiver {
     }
 
     /// Removes the written batches that are durable; returns the remote commit of the last one.
-    mutating func removeDurable(through durable: CommitID) -> UInt64? {
+    package mutating func removeDurable(through durable: CommitID) -> UInt64? {
         let count = written.prefix { $0.localCommit <= durable }.count
         guard count > 0 else { return nil }
         defer { written.removeFirst(count) }

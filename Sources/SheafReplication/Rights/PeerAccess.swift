@@ -1,5 +1,5 @@
-import SheafDocument
-import SheafEngine
+package import SheafDocument
+package import SheafEngine
 import SheafQuery
 package import SheafStatements
 import SheafStorage
@@ -39,7 +39,7 @@ package struct PeerAccess {
     }
 
     /// Parses the rules of a peer whose hello was received.
-    mutating func open(
+    package mutating func open(
         _ queries: QueryEngine, isServer: Bool, until stop: EvaluationStop
     ) throws(StoreError) {
         self.isServer = isServer
@@ -71,24 +71,24 @@ package struct PeerAccess {
     }
 
     /// Whether the peer may read only some documents.
-    var isLimited: Bool { readable != nil }
+    package var isLimited: Bool { readable != nil }
 
     /// Whether the peer may write only some documents, so that its tokens need proofs.
-    var needsProofs: Bool { writable != nil }
+    package var needsProofs: Bool { writable != nil }
 
     /// Whether some documents may have to be withheld from the peer.
-    var isRestricted: Bool { readable != nil || sendable != nil || !scopes.isEmpty }
+    package var isRestricted: Bool { readable != nil || sendable != nil || !scopes.isEmpty }
 
     /// Whether a collection is shared with the peer.
-    func isShared(_ collection: String) -> Bool {
+    package func isShared(_ collection: String) -> Bool {
         scopes.allows(collection, toServer: isServer)
     }
 
     /// The collections of which the peer may read some documents; nil if it may read all.
-    var readableCollections: [String]? { readable?.named }
+    package var readableCollections: [String]? { readable?.named }
 
     /// Whether the peer may read some documents of a collection, and this peer may send some.
-    func maySelectSome(of collection: String) -> Bool {
+    package func maySelectSome(of collection: String) -> Bool {
         guard isShared(collection) else { return false }
         return readable?.selects(for: collection) ?? true
             && sendable?.selects(for: collection) ?? true
@@ -97,7 +97,7 @@ package struct PeerAccess {
     /// Whether the peer may read a document and this peer may send it.
     ///
     /// A tombstone has no content: a peer that could read the former state may receive it.
-    func maySend(
+    package func maySend(
         _ document: StoredDocument, before: StoredDocument?, _ key: [UInt8],
         _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {
@@ -105,7 +105,7 @@ package struct PeerAccess {
     }
 
     /// Whether the peer's queries may select a document; unlike `maySend`, ignores former states.
-    func maySelect(
+    package func maySelect(
         _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {
         guard isShared(address.collection) else { return false }
@@ -118,7 +118,7 @@ package struct PeerAccess {
     }
 
     /// Whether the rights of the peer let it read a document in this state.
-    func mayRead(
+    package func mayRead(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {
         guard isShared(address.collection) else { return false }
@@ -127,7 +127,7 @@ package struct PeerAccess {
     }
 
     /// Whether a document may be revealed to the peer; with `isOwn`, this peer is the subscriber.
-    func isShown(
+    package func isShown(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         _ names: NameTable, isOwn: Bool
     ) throws(EngineError) -> Bool {
@@ -139,7 +139,7 @@ package struct PeerAccess {
     ///
     /// With `isOwn`, this peer is the subscriber, which names its documents when the peers
     /// reconcile.
-    func rankFilter(
+    package func rankFilter(
         in snapshot: DocumentSnapshot, isOwn: Bool
     ) -> SubscriptionRankings.Filter? {
         guard isRestricted else { return nil }

@@ -35,7 +35,7 @@ package struct ShadowTable: Sendable {
     }
 
     /// Whether a document with its newest operation at `position` is hidden; nil if not evaluated.
-    func isHidden(_ address: DocumentAddress, at position: LogPosition) -> Bool? {
+    package func isHidden(_ address: DocumentAddress, at position: LogPosition) -> Bool? {
         guard let known = hidden[address], known.position == position else { return nil }
         return known.isHidden
     }

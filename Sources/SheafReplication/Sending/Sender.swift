@@ -1,13 +1,13 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafEngine
-import SheafStorage
+package import SheafStorage
 import SheafSync
 
 /// The sending half of one connection: the subscription of the peer, and the documents sent for it.
 ///
 /// Events get a `PeerContext` and the `DocumentExchange`, and queue effects for the replicator.
-struct Sender {
+package struct Sender {
     /// An action that the replicator performs after an event.
     enum Effect {
         /// A document that the peer may have refused is sent, with the batch of a commit.
@@ -36,16 +36,16 @@ struct Sender {
     /// The newest remote commit at the time of the subscription.
     let remoteCommit: UInt64
     /// The local commit up to which all matching documents were sent or are being sent.
-    var sent: CommitID = 0
+    package var sent: CommitID = 0
     var acknowledged: CommitID = 0
     /// Whether `sent` is valid.
-    var isStreaming = false
+    package var isStreaming = false
     /// Whether commits are announced instead of being sent.
     var isAnnouncing = false
     /// Whether the next batch contains all changes since the cursor of the subscription.
-    var isBehind = false
+    package var isBehind = false
     /// Documents that the next batch must contain complete.
-    var complete: Set<DocumentAddress> = []
+    package var complete: Set<DocumentAddress> = []
     /// Documents to add to `complete` once a local commit is durable.
     var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
     /// The snapshot of the version list that was sent.
@@ -71,9 +71,9 @@ struct Sender {
     /// The time at which the replication position is sent, unless a batch is sent before.
     var echoDue: UInt64?
     /// Whether an event makes the pump send, even to a peer with limited rights.
-    var isAwake = false
+    package var isAwake = false
     /// Whether sending continues in the next iteration.
-    var hasMore = false
+    package var hasMore = false
     /// Whether the peer may want documents that this peer may not send.
     var isReviewDue = false
     /// State that is needed only for a peer with limited rights.
@@ -87,7 +87,7 @@ struct Sender {
 
     var effects = EffectQueue<Effect>()
 
-    init(_ matcher: SubscriptionMatcher, from remoteCommit: UInt64) {
+    package init(_ matcher: SubscriptionMatcher, from remoteCommit: UInt64) {
         (self.matcher, self.remoteCommit) = (matcher, remoteCommit)
     }
 
@@ -101,14 +101,14 @@ struct Sender {
     // MARK: Subscriptions
 
     /// Begins to send all changes after a cursor, and some documents complete.
-    mutating func begin(from cursor: CommitID, complete: Set<DocumentAddress>) {
+    package mutating func begin(from cursor: CommitID, complete: Set<DocumentAddress>) {
         sent = cursor
         (isStreaming, isBehind, isAwake) = (true, true, true)
         self.complete = complete
     }
 
     /// Whether the pump sends; to a peer with limited rights, only an event makes it send.
-    func isDue(through newest: CommitID, isLimited: Bool) -> Bool {
+    package func isDue(through newest: CommitID, isLimited: Bool) -> Bool {
         guard !isAwake else { return true }
         // The next iteration continues a long batch or an evaluation.
         guard isStreaming, !hasMore, !isLimited else { return false }
@@ -140,7 +140,7 @@ struct Sender {
     }
 
     /// Whether documents of snapshots before a commit remain to be sent.
-    func isPending(before commit: CommitID) -> Bool {
+    package func isPending(before commit: CommitID) -> Bool {
         let states = [
             outgoing?.snapshot, catchingUp?.snapshot, compared, preparation?.snapshot,
             limited.draft?.outgoing.snapshot,
@@ -157,7 +157,7 @@ struct Sender {
     }
 
     /// The newest commit of which the peer can refuse documents.
-    var newestSent: CommitID {
+    package var newestSent: CommitID {
         max(sent, outgoing?.snapshot.log.commit ?? 0, parts?.commit ?? 0)
     }
 
@@ -187,7 +187,7 @@ struct Sender {
     }
 
     /// Queues the read repairs whose commits have become durable.
-    mutating func queueDurableRepairs(through durable: CommitID) {
+    package mutating func queueDurableRepairs(through durable: CommitID) {
         guard !completeLater.isEmpty else { return }
         for (localCommit, address) in completeLater where localCommit <= durable {
             complete.insert(address)
@@ -196,7 +196,7 @@ struct Sender {
     }
 
     /// Queues the read repair of a document, immediately or when a local commit is durable.
-    mutating func queueRepair(
+    package mutating func queueRepair(
         of address: DocumentAddress, after localCommit: CommitID?, durable: CommitID
     ) {
         if let localCommit, localCommit > durable {
@@ -212,7 +212,7 @@ struct Sender {
     private static let echoNanoseconds: UInt64 = 100_000_000
 
     /// Schedules the replication position to be sent, unless a batch is sent before.
-    mutating func schedulePosition(at now: UInt64) {
+    package mutating func schedulePosition(at now: UInt64) {
         guard echoDue == nil else { return }
         echoDue = now + Self.echoNanoseconds
     }
@@ -220,7 +220,7 @@ struct Sender {
     /// Whether the scheduled position must be sent now; if it is due, it is no longer scheduled.
     ///
     /// It is not sent if a batch is being sent, which contains it.
-    mutating func beginPosition(at now: UInt64) -> Bool {
+    package mutating func beginPosition(at now: UInt64) -> Bool {
         guard let due = echoDue, due <= now else { return false }
         echoDue = nil
         return isStreaming && outgoing == nil
@@ -232,7 +232,7 @@ struct Sender {
     private static let maximumDeliveries = 1_024
 
     /// Records that the peer will have documents of `commit` once it acknowledges `step`.
-    mutating func recordDelivery(of commit: CommitID, with step: CommitID) {
+    package mutating func recordDelivery(of commit: CommitID, with step: CommitID) {
         let delivery = Delivery(step: step, commit: commit)
         if deliveries.count < Self.maximumDeliveries {
             deliveries.append(delivery)
@@ -249,7 +249,7 @@ struct Sender {
     }
 
     /// Removes the acknowledged deliveries, and returns the newest commit of their documents.
-    mutating func removeDelivered(_ commit: CommitID) -> CommitID? {
+    package mutating func removeDelivered(_ commit: CommitID) -> CommitID? {
         let count = deliveries.prefix { $0.step <= commit }.count
         guard count > 0 else { return nil }
         defer { deliveries.removeFirst(count) }

@@ -1,7 +1,7 @@
 import SheafDocument
-import SheafEngine
-import SheafHubLog
-import SheafStorage
+package import SheafEngine
+package import SheafHubLog
+package import SheafStorage
 
 /// The documents that commits have changed, where the change feed lacks commits.
 extension DocumentSnapshot {
@@ -12,7 +12,7 @@ extension DocumentSnapshot {
     ///
     /// It omits documents that all these commits have received from a log; nil stands for any
     /// log. `end` is a log position at or before all operations of the commits.
-    func keys(
+    package func keys(
         changedAfter commit: CommitID, from end: LogPosition, receivedFrom source: HubLogID?
     ) throws(EngineError) -> [[UInt8]] {
         var newer: [[UInt8]] = []
@@ -41,7 +41,9 @@ extension DocumentSnapshot {
     }
 
     /// Returns the keys of the documents that a range of commits has changed, or later ones.
-    func keys(changedBy commits: ClosedRange<CommitID>) throws(EngineError) -> Set<[UInt8]> {
+    package func keys(
+        changedBy commits: ClosedRange<CommitID>
+    ) throws(EngineError) -> Set<[UInt8]> {
         let base = commits.lowerBound - 1
         guard base >= log.compactedThrough else {
             return Set(try keys(changedAfter: base))
@@ -70,7 +72,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns the commits after one that have documents from a log; nil stands for any log.
-    func receivedCommits(
+    package func receivedCommits(
         after commit: CommitID, from source: HubLogID? = nil
     ) throws(EngineError) -> Set<CommitID> {
         var found: Set<CommitID> = []

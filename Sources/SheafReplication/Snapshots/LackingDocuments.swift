@@ -1,14 +1,14 @@
 import SheafBytes
 import SheafDocument
-import SheafEngine
-import SheafHubLog
-import SheafStatements
+package import SheafEngine
+package import SheafHubLog
+package import SheafStatements
 import SheafStorage
 
 /// The documents of a shard in a store that a snapshot of the shard lacks.
 ///
 /// Both are visited in the order of their addresses, so the snapshot need not fit in memory.
-struct LackingDocuments {
+package struct LackingDocuments {
     private let shard: UInt16
     private let map: ShardMap
     private let cursor: BTreeCursor
@@ -17,9 +17,9 @@ struct LackingDocuments {
     /// The keys of the current collection.
     private var range: KeyRange?
     /// The keys of the store that the snapshot lacks, so far.
-    private(set) var keys: [[UInt8]] = []
+    package private(set) var keys: [[UInt8]] = []
 
-    init(
+    package init(
         _ snapshot: DocumentSnapshot, shard: UInt16, in map: ShardMap, _ scopes: SyncScopes
     ) {
         self.shard = shard
@@ -33,7 +33,7 @@ struct LackingDocuments {
     }
 
     /// Passes a document of the snapshot, which follows those before it.
-    mutating func pass(_ collection: String, id: [UInt8]) {
+    package mutating func pass(_ collection: String, id: [UInt8]) {
         while let current = collections.last {
             let order = UTF8Order.compare(current.name, collection)
             guard order <= 0 else { return }
@@ -46,7 +46,7 @@ struct LackingDocuments {
     }
 
     /// Passes all documents of the store that follow those of the snapshot.
-    mutating func finish() {
+    package mutating func finish() {
         while !collections.isEmpty { leave() }
     }
 

@@ -250,13 +250,13 @@ extension DocumentTransaction {
 }
 
 /// The documents of a store that commits after one have written, other than received from a log.
-struct UnstoredDocuments {
+package struct UnstoredDocuments {
     private let snapshot: DocumentSnapshot
     private let commit: CommitID
     /// The commits after `commit` that have documents from the log.
     private let received: Set<CommitID>
 
-    init(_ snapshot: DocumentSnapshot, after commit: CommitID) throws(EngineError) {
+    package init(_ snapshot: DocumentSnapshot, after commit: CommitID) throws(EngineError) {
         self.snapshot = snapshot
         self.commit = commit
         // Of compacted commits it is not known whether they were received: nothing is evicted that
@@ -266,7 +266,7 @@ struct UnstoredDocuments {
             ? try snapshot.receivedCommits(after: commit) : []
     }
 
-    func contains(_ key: [UInt8]) throws(EngineError) -> Bool {
+    package func contains(_ key: [UInt8]) throws(EngineError) -> Bool {
         guard let last = try snapshot.newestCommit(of: key), last > commit else { return false }
         guard received.contains(last) else { return true }
         guard let others = try snapshot.commits(of: key, since: commit, most: 64) else {

@@ -89,9 +89,11 @@ package struct WatchedDocuments: Sendable {
 
 /// Received documents stamped too far ahead of the clock.
 package struct AheadDocuments: Sendable {
-    private(set) var documents: [(address: DocumentAddress, time: HybridTime)] = []
+    package private(set) var documents: [(address: DocumentAddress, time: HybridTime)] = []
     /// Number of documents beyond the maximum, and their earliest time.
-    private(set) var omitted: (count: Int, earliest: HybridTime)?
+    package private(set) var omitted: (count: Int, earliest: HybridTime)?
+
+    package init() {}
 
     package var isEmpty: Bool { documents.isEmpty && omitted == nil }
 
