@@ -79,4 +79,48 @@ import Testing
         follower.join(try changes(simulation, since: before))
         #expect(follower == document)
     }
+
+    @Test func `a document that is inserted as INITIAL after its eviction keeps its other fields`()
+        throws
+    {
+        let clock = FakeClock()
+        let (one, other) = (
+            try DocumentSimulation(seed: 1, clock: clock),
+            try DocumentSimulation(seed: 2, clock: clock)
+        )
+        try commit(one, .insert(["a": 1, "b": 1]))
+        try commit(other, .join(try changes(one, since: 0)))
+        let site = one.engine.site
+        try commit(one, .evict)
+        #expect(one.engine.site == site)
+        try commit(one, .insertInitial(["c": 0]))
+        // Otherwise the next write would cover the evicted ones.
+        #expect(one.engine.site != site)
+        clock.advance(milliseconds: 1)
+        try commit(one, .edit([.set(path: ["c"], to: 2)]))
+        try commit(other, .join(try changes(one, since: 0)))
+        let document = BytesDocument(try changes(other, since: 0))
+        #expect(document.value == ["a": 1, "b": 1, "c": 2])
+    }
+
+    @Test(arguments: [true, false])
+    func `a document that is inserted as INITIAL without evicted writes keeps the site`(
+        isEvicted: Bool
+    ) throws {
+        let clock = FakeClock()
+        let (one, other) = (
+            try DocumentSimulation(seed: 1, clock: clock),
+            try DocumentSimulation(seed: 2, clock: clock)
+        )
+        if isEvicted {
+            // The writes of another store leave no remnant.
+            try commit(one, .insert(["a": 1]))
+            try commit(other, .join(try changes(one, since: 0)))
+            try commit(other, .evict)
+        }
+        let site = other.engine.site
+        try commit(other, .insertInitial(["c": 0]))
+        #expect(other.engine.site == site)
+        #expect(BytesDocument(try changes(other, since: 0)).value == ["c": 0])
+    }
 }

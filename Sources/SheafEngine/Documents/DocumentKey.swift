@@ -14,7 +14,7 @@ package struct DocumentKey: Hashable, Sendable {
     }
 
     /// Creates a key whose hash is known.
-    init(_ bytes: [UInt8], hash: UInt64) {
+    package init(_ bytes: [UInt8], hash: UInt64) {
         self.bytes = bytes
         self.hash = hash
     }

@@ -1,15 +1,15 @@
-import SheafBytes
+package import SheafBytes
 import SheafDocument
-import SheafStorage
+package import SheafStorage
 
 /// The state of a document in a single operation of the log.
 ///
 /// Its bytes are valid as long as the snapshot that they were read from.
-struct LoggedState: Sendable {
-    nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+package struct LoggedState: Sendable {
+    package nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
 
     /// Reads the state of a put.
-    init(_ put: Operation) throws(Malformed) {
+    package init(_ put: Operation) throws(Malformed) {
         let payload = put.payload
         var state = try DocumentPayload.plainState(payload)
         if state == nil { state = try DocumentPayload(payload).state }

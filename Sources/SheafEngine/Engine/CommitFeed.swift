@@ -17,6 +17,19 @@ package final class CommitFeed: Sendable {
         package let connection: UInt64?
         /// The stamp of the original commit, or of the first local write; nil if there is none.
         package let stamp: Stamp?
+
+        package init(
+            key: DocumentKey, before: StoredDocument?, isEvicted: Bool, commit: CommitID,
+            origin: CommitOrigin?, connection: UInt64?, stamp: Stamp?
+        ) {
+            self.key = key
+            self.before = before
+            self.isEvicted = isEvicted
+            self.commit = commit
+            self.origin = origin
+            self.connection = connection
+            self.stamp = stamp
+        }
     }
 
     private let isRecording = Atomic(false)
@@ -45,19 +58,19 @@ package final class CommitFeed: Sendable {
     var isRecorded: Bool { isRecording.load(ordering: .relaxed) }
 
     /// Records changes that commits of another process have made.
-    func record(_ new: [Change]) {
+    package func record(_ new: [Change]) {
         guard isRecorded else { return }
         changes.withLock { $0 += new }
     }
 
     /// Records that commits up to this one have made changes that are not known.
-    func recordUnknown(through commit: CommitID) {
+    package func recordUnknown(through commit: CommitID) {
         guard isRecorded else { return }
         unknown.withLock { $0 = commit }
     }
 
     /// Whether commits up to `commit` had unknown changes since the last call.
-    func drainUnknown(through commit: CommitID) -> Bool {
+    package func drainUnknown(through commit: CommitID) -> Bool {
         unknown.withLock { unknown in
             guard unknown > 0, unknown <= commit else { return false }
             unknown = 0
@@ -109,7 +122,7 @@ package final class CommitFeed: Sendable {
     /// Removes and returns the changes of commits up to `commit`, one per document.
     ///
     /// A change has the state of the document before the first of these commits.
-    func drainMerged(through commit: CommitID) -> [Change] {
+    package func drainMerged(through commit: CommitID) -> [Change] {
         let taken = drain(through: commit)
         // Within one commit each document occurs once.
         guard taken.first?.commit != taken.last?.commit else { return taken }
@@ -118,7 +131,7 @@ package final class CommitFeed: Sendable {
     }
 
     /// Removes and returns the changes of commits up to `commit`, in commit order.
-    func drain(through commit: CommitID) -> [Change] {
+    package func drain(through commit: CommitID) -> [Change] {
         changes.withLock { changes in
             guard let last = changes.last, last.commit > commit else {
                 defer { changes = [] }

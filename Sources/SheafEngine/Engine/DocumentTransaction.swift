@@ -171,6 +171,8 @@ package struct DocumentTransaction: Sendable {
             return true
         case .insertInitial(let object):
             guard !working[position].hasState else { return false }
+            // Later writes would cover the evicted ones, and remove them from other stores.
+            if working[position].stampState(of: clock.site).evicted > .initial { changeSite() }
             let state = try onDocument { () throws(DocumentError) in
                 try Insertion.initial(object, catalog.names)
             }

@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-import SheafStorage
+package import SheafStorage
 
 /// Documents that a transaction changes once, encoded as its batch will have them.
 ///
@@ -32,7 +32,7 @@ package struct EncodedChanges: Sendable {
     /// Number of keys since the last one that was in `absentRange`.
     private var keysOutsideRange = 0
     /// Total length of the documents.
-    private(set) var length = 0
+    package private(set) var length = 0
     /// An estimate of the length of the documents that are in memory.
     var lengthInMemory: Int { max(length - (staged?.byteCount ?? 0), 0) }
 
@@ -45,7 +45,7 @@ package struct EncodedChanges: Sendable {
     var staged: StagedRecords? { puts.staged }
     package var isEmpty: Bool { entries.isEmpty }
     /// The number of documents that are new to the store, before `endTransaction`.
-    var newCount: Int { entries.count - originals.count }
+    package var newCount: Int { entries.count - originals.count }
 
     package mutating func reserve(_ count: Int) {
         guard count > entries.capacity else { return }
@@ -54,7 +54,7 @@ package struct EncodedChanges: Sendable {
     }
 
     /// Whether a snapshot lacks a key.
-    mutating func isAbsent(_ key: [UInt8], in snapshot: LogSnapshot) -> Bool {
+    package mutating func isAbsent(_ key: [UInt8], in snapshot: LogSnapshot) -> Bool {
         if absentRange.contains(key) {
             keysOutsideRange = 0
             return true
@@ -82,7 +82,7 @@ package struct EncodedChanges: Sendable {
     }
 
     /// Adds the change of a document that has none yet.
-    mutating func append(
+    package mutating func append(
         _ key: DocumentKey, _ kind: UInt8, _ state: UnsafeRawBufferPointer,
         spellsNames: Bool = false, of original: LoggedState? = nil
     ) throws(EngineError) {
@@ -155,7 +155,7 @@ package struct EncodedChanges: Sendable {
     }
 
     /// Removes all changes from the one with number `count` on.
-    mutating func truncate(to count: Int) {
+    package mutating func truncate(to count: Int) {
         guard count < entries.count else { return }
         // The newest first: no remaining entry was probed past a slot that becomes free.
         for index in (count..<entries.count).reversed() {
@@ -186,7 +186,7 @@ package struct EncodedChanges: Sendable {
     }
 
     /// Releases references to the snapshot of the transaction.
-    mutating func endTransaction() {
+    package mutating func endTransaction() {
         for index in entries.indices where entries[index].original >= 0 {
             entries[index] = Entry(
                 hash: entries[index].hash, location: entries[index].location, original: -1,
@@ -197,16 +197,18 @@ package struct EncodedChanges: Sendable {
     }
 
     /// Returns a document before its change; nil if the document is new.
-    func original(_ index: Int) -> LoggedState? {
+    package func original(_ index: Int) -> LoggedState? {
         let original = entries[index].original
         return original < 0 ? nil : originals[Int(original)]
     }
 
     /// Whether the change of a document is its deletion.
-    func isDeletion(_ index: Int) -> Bool { put(index).firstByte == DocumentPayload.completeKind }
+    package func isDeletion(_ index: Int) -> Bool {
+        put(index).firstByte == DocumentPayload.completeKind
+    }
 
     /// Whether a document spells out names that have no number.
-    func spellsNames(_ index: Int) -> Bool { entries[index].spellsNames }
+    package func spellsNames(_ index: Int) -> Bool { entries[index].spellsNames }
 
     /// Returns the names that a document spells out.
     func spelledNames(_ index: Int) throws(EngineError) -> [[UInt8]] {

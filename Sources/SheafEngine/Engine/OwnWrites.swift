@@ -11,11 +11,11 @@ import Synchronization
 /// ```
 /// If a peer knows a write of the site from the gap, the store was restored to an older state
 /// after that write.
-struct OwnWrites: Sendable {
+package struct OwnWrites: Sendable {
     /// No write of the site in the log at opening is later than this time.
-    let opened: HybridTime
+    package let opened: HybridTime
     /// No write since opening is earlier than this time; nil while there is none.
-    private(set) var first: HybridTime?
+    package private(set) var first: HybridTime?
     /// The pauses between earlier openings.
     private let earlier: [WritePause]
 
@@ -25,29 +25,29 @@ struct OwnWrites: Sendable {
     }
 
     /// The value for a site that was drawn after opening.
-    static var ofNewSite: OwnWrites {
+    package static var ofNewSite: OwnWrites {
         var writes = OwnWrites(opened: .initial)
         writes.first = .initial
         return writes
     }
 
     /// Whether the site was drawn since the opening, so that all its writes are known.
-    var isOfNewSite: Bool { opened == .initial && first == .initial }
+    package var isOfNewSite: Bool { opened == .initial && first == .initial }
 
     /// Records a commit; `time` is that of its first write, or later than all times seen.
-    mutating func recordCommit(_ time: HybridTime) {
+    package mutating func recordCommit(_ time: HybridTime) {
         if first == nil { first = time }
     }
 
     /// Whether a write of the site at `time`, which a peer knows, is missing from the log.
-    func lacks(_ time: HybridTime) -> Bool {
+    package func lacks(_ time: HybridTime) -> Bool {
         guard time != .initial else { return false }
         if time > opened, first.map({ time < $0 }) ?? true { return true }
         return earlier.contains { $0.contains(time) }
     }
 
     /// The periods without writes that a later write ended.
-    var endedPauses: [WritePause] { pauses(until: .initial) }
+    package var endedPauses: [WritePause] { pauses(until: .initial) }
 
     /// Returns the periods without writes; without a write since opening, the last ends at `now`.
     package func pauses(until now: HybridTime) -> [WritePause] {
@@ -57,20 +57,24 @@ struct OwnWrites: Sendable {
     }
 
     /// Returns when the pause that contains `time` began; a lost write may have any later stamp.
-    func end(before time: HybridTime) -> HybridTime {
+    package func end(before time: HybridTime) -> HybridTime {
         earlier.first { $0.contains(time) }?.after ?? opened
     }
 }
 
 /// The site that a store had before it drew another one and moved its writes.
-struct SiteMoveRecord: Sendable {
+package struct SiteMoveRecord: Sendable {
     package let site: Site
     package let pauses: [WritePause]
     /// The commit that moves the writes; nil until it is made.
     package var commit: CommitID?
 
+    package init(site: Site, pauses: [WritePause], commit: CommitID? = nil) {
+        (self.site, self.pauses, self.commit) = (site, pauses, commit)
+    }
+
     /// Whether the documents of a durable commit may have writes that are not moved yet.
-    func precedes(_ durable: CommitID) -> Bool { commit.map { durable < $0 } ?? true }
+    package func precedes(_ durable: CommitID) -> Bool { commit.map { durable < $0 } ?? true }
 }
 
 /// The site of a store and its pauses, as they apply to the documents of a durable commit.

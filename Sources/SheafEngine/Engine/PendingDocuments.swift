@@ -23,7 +23,7 @@ package struct PendingDocuments: Sendable {
     /// documents. The documents of others are in `entries`.
     private var encodedCommits: [(documents: EncodedChanges, commit: CommitID)] = []
     /// Documents that the current transaction changes once; later changes are in `entries`.
-    var encoded = EncodedChanges()
+    package var encoded = EncodedChanges()
     /// The documents of commits whose entries are still `uncommitted`.
     ///
     /// Usually the commit is durable before the next transaction begins, so `discard` drops them
@@ -38,10 +38,10 @@ package struct PendingDocuments: Sendable {
     private static let initialSweepThreshold = 1_024
     private static let maximumEncodedCommits = 8
     private static let maximumCopiedEntries = 1 << 15
-    private(set) var lastCommit: CommitID = 0
+    package private(set) var lastCommit: CommitID = 0
 
     /// A document in the form in which a commit wrote it.
-    typealias WrittenDocument = (key: DocumentKey, document: StoredDocument?)
+    package typealias WrittenDocument = (key: DocumentKey, document: StoredDocument?)
 
     package init() {}
 
@@ -51,7 +51,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// The number of documents that are kept one by one.
-    var entryCount: Int { entries.count }
+    package var entryCount: Int { entries.count }
 
     package var isEmpty: Bool { entries.isEmpty && encoded.isEmpty && encodedCommits.isEmpty }
 
@@ -83,10 +83,10 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Whether the current transaction has recorded a changed state of a document.
-    func isRecorded(_ key: DocumentKey) -> Bool { entries[key]?.commit == Self.uncommitted }
+    package func isRecorded(_ key: DocumentKey) -> Bool { entries[key]?.commit == Self.uncommitted }
 
     /// Whether a document is pending.
-    func contains(_ key: DocumentKey) -> Bool {
+    package func contains(_ key: DocumentKey) -> Bool {
         !entries.isEmpty && entries[key] != nil || encoded.index(of: key) != nil
             || encodedCommits.contains { $0.documents.index(of: key) != nil }
     }
@@ -101,7 +101,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Records a change of the current transaction; returns the entry that it replaces.
-    mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
+    package mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)
         guard let old = entries.updateValue(entry, forKey: key) else {
             addCollection(of: key)
@@ -111,7 +111,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Adds the only change of a document by the current transaction.
-    mutating func append(
+    package mutating func append(
         _ key: DocumentKey, _ kind: UInt8, _ state: UnsafeRawBufferPointer,
         spellsNames: Bool = false, of original: LoggedState? = nil
     ) throws(EngineError) {
@@ -127,20 +127,20 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Restores the set of collections with pending documents.
-    mutating func restore(collections: Set<UInt16>) {
+    package mutating func restore(collections: Set<UInt16>) {
         self.collections = collections
         lastCollection = nil
     }
 
     /// Restores the entry of a document that the current transaction changed.
-    mutating func restore(_ entry: Entry?, at key: DocumentKey) {
+    package mutating func restore(_ entry: Entry?, at key: DocumentKey) {
         entries[key] = entry
     }
 
     /// Records the documents of a commit.
     ///
     /// `discard` updates their entries, and must be called before they are read.
-    mutating func record(_ documents: [WrittenDocument], of commit: CommitID) {
+    package mutating func record(_ documents: [WrittenDocument], of commit: CommitID) {
         lastCommit = commit
         unassigned.append((documents, commit))
     }
@@ -157,7 +157,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Records that the encoded changes of the current transaction belong to a commit.
-    mutating func recordEncoded(of commit: CommitID) {
+    package mutating func recordEncoded(of commit: CommitID) {
         lastCommit = commit
         guard !encoded.isEmpty else { return }
         encoded.endTransaction()
@@ -182,7 +182,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Returns the pending documents of earlier transactions, and leaves the value empty.
-    mutating func drain() -> PendingDocuments {
+    package mutating func drain() -> PendingDocuments {
         var drained = self
         // Their absent range may contain documents in the next snapshot.
         drained.encoded = EncodedChanges()
@@ -191,7 +191,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Drops documents of commits up to `commit`, which the newest snapshot shows; may keep some.
-    mutating func discard(through commit: CommitID) {
+    package mutating func discard(through commit: CommitID) {
         guard !isEmpty || !collections.isEmpty || !unassigned.isEmpty else { return }
         encodedCommits.removeAll { $0.commit <= commit }
         if commit >= lastCommit {

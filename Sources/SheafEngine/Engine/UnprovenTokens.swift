@@ -19,11 +19,11 @@ package struct UnprovenTokens: Sendable {
     package static let allAttachments = [UInt8](repeating: 0, count: SHA256.length)
 
     /// Whether the store has an entry, or had one since it was opened.
-    private(set) var mayHaveEntries: Bool
+    package private(set) var mayHaveEntries: Bool
     /// Entries of commits that the snapshot of a writer may lack.
     private var pending: [[UInt8]: Entry] = [:]
     /// Payloads of the entries that the transaction changes; nil for removed entries.
-    private(set) var changes: [[UInt8]: [UInt8]?] = [:]
+    package private(set) var changes: [[UInt8]: [UInt8]?] = [:]
     /// The key of the peer with limited rights that sent the documents of the transaction.
     package var senderKey: [UInt8]?
 
@@ -32,13 +32,13 @@ package struct UnprovenTokens: Sendable {
     }
 
     /// Returns the tokens for the next transaction; drops entries that `snapshot` has.
-    mutating func beginTransaction(after snapshot: CommitID) -> UnprovenTokens {
+    package mutating func beginTransaction(after snapshot: CommitID) -> UnprovenTokens {
         if !pending.isEmpty { pending = pending.filter { $0.value.commit > snapshot } }
         return self
     }
 
     /// Records the changes of a transaction that has become a commit.
-    mutating func markWritten(_ transaction: UnprovenTokens, by commit: CommitID) {
+    package mutating func markWritten(_ transaction: UnprovenTokens, by commit: CommitID) {
         for (key, payload) in transaction.changes {
             pending[key] = Entry(payload: payload, commit: commit)
             if payload != nil { mayHaveEntries = true }
@@ -59,12 +59,12 @@ package struct UnprovenTokens: Sendable {
         }
     }
 
-    mutating func put(_ key: [UInt8], _ payload: [UInt8]) {
+    package mutating func put(_ key: [UInt8], _ payload: [UInt8]) {
         changes[key] = .some(payload)
     }
 
     /// Removes an entry if it exists.
-    mutating func remove(_ key: [UInt8], in snapshot: LogSnapshot) throws(EngineError) {
+    package mutating func remove(_ key: [UInt8], in snapshot: LogSnapshot) throws(EngineError) {
         guard try payload(of: key, in: snapshot) != nil else { return }
         changes[key] = .some(nil)
     }
@@ -83,7 +83,7 @@ package struct UnprovenTokens: Sendable {
     private static let senderKeyLength = 32
 
     /// Checks the payload of an entry, which is the key of a peer or empty.
-    static func check(_ payload: UnsafeRawBufferPointer) throws(Malformed) {
+    package static func check(_ payload: UnsafeRawBufferPointer) throws(Malformed) {
         guard payload.isEmpty || payload.count == senderKeyLength else {
             throw .invalid("an unproven token of \(payload.count) bytes", at: 0)
         }
