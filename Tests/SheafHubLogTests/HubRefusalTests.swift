@@ -99,7 +99,7 @@ struct HubRefusalTests {
             "group-twice": "documents whose addresses do not ascend at offset 0",
             "group-order": "documents whose addresses do not ascend at offset 0",
             "group-shard": "a document of shard 3 in shard 2 at offset 0",
-            "group-pauses-none": "the byte 0 at offset 9 is not allowed here",
+            "group-pauses-none": "the bytes end inside the value at offset 0",
             "group-pauses-many": "the byte 17 at offset 9 is not allowed here",
             "group-site": "sites with pauses that do not ascend from 1 on at offset 1",
             "group-sites": "sites with pauses that do not ascend from 1 on at offset 26",

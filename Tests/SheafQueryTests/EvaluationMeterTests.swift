@@ -56,90 +56,124 @@ import Testing
         }
     }
 
-    @Test func `a charge costs eight units, and each number, null or missing value one`() throws {
-        func units(_ values: [Value?]) throws -> Int {
-            try self.units { (context) throws(StoreError) in try context.charge(values) }
-        }
-        #expect(try units([]) == 8)
-        #expect(try units([1, nil, .null, true, 2.5]) == 13)
-        #expect(try units(["abc", [1, 2], ["k": 1]]) == 8 + 3 + 32 + 16)
-        #expect(try units([.bytes([1, 2, 3])]) == 9)
-        let text = try self.units { (context) throws(StoreError) in try context.charge("abc") }
-        #expect(text == 11)
-        for (length, cost) in [(0, 18), (7, 18), (8, 28), (15, 28), (16, 38)] {
-            let found = try self.units { (context) throws(StoreError) in
-                try context.charge(pattern: length, on: "ten bytes.")
-            }
-            #expect(found == cost, "\(length)")
+    @Test func `a charge costs eight units, and one for each value besides texts and lists`()
+        throws
+    {
+        let (text, array): (Value, Value) = ("0123456789", [1, 2, 3])
+        let object: Value = ["a": 1, "b": 2]
+        let values: [Value?] = [nil, text, [1]]
+        let charges: [(charge: Charge, units: Int)] = [
+            ({ (context) throws(StoreError) in try context.charge(1) }, 9),
+            ({ (context) throws(StoreError) in try context.charge(nil) }, 9),
+            ({ (context) throws(StoreError) in try context.charge(text) }, 18),
+            ({ (context) throws(StoreError) in try context.charge(array) }, 56),
+            ({ (context) throws(StoreError) in try context.charge(object) }, 40),
+            ({ (context) throws(StoreError) in try context.charge(values) }, 35),
+            ({ (context) throws(StoreError) in try context.charge(1, nil) }, 10),
+        ]
+        for (number, (charge, expected)) in charges.enumerated() {
+            let found = try units(charge)
+            #expect(found == expected, "charge \(number)")
         }
     }
 
-    /// Returns the message of the error for a charge, if it fails.
-    private func failure(_ meter: EvaluationMeter, _ units: Int) -> String? {
+    @Test(arguments: [(0, 13), (7, 13), (8, 18), (15, 18), (16, 23), (800, 513)])
+    func `a byte of a matched text costs a unit, and one more for each eight bytes of the pattern`(
+        pattern: (length: Int, units: Int)
+    ) throws {
+        let found = try units { (context) throws(StoreError) in
+            try context.charge(pattern: pattern.length, on: "12\u{E9}4")
+        }
+        #expect(found == pattern.units)
+    }
+
+    /// Returns the message of the error that a charge throws; nil if it throws none.
+    private func refusal(_ meter: EvaluationMeter, _ units: Int) -> String? {
         do throws(StoreError) { try meter.charge(units) } catch {
-            return error.reason == .limit ? error.message : "\(error)"
+            return error.reason == .limit ? error.message : "\(error.reason)"
         }
         return nil
     }
 
-    @Test func `a budget may be used up, but not exceeded`() {
+    private static let isExhausted = "the evaluation budget of the queries is exhausted"
+    private static let isTooExpensive = "a query exceeds the evaluation budget for one document"
+
+    @Test func `an evaluation may use its limit, and the next one begins with its own`() {
         let meter = EvaluationMeter(100)
-        #expect(failure(meter, 60) == nil && failure(meter, 40) == nil)
-        #expect(meter.units == 0 && !meter.isExhausted)
-        #expect(failure(meter, 1) == "the evaluation budget of the queries is exhausted")
-        #expect(meter.units == -1 && meter.isExhausted)
-        meter.add(31, maximum: 1_000)
-        #expect(meter.units == 30 && !meter.isExhausted)
-        meter.add(100, maximum: 120)
-        #expect(meter.units == 120)
-        meter.use(20)
         #expect(meter.units == 100)
-        meter.add(.max, maximum: 500)
-        #expect(meter.units == 500)
-        meter.use(501)
-        #expect(meter.isExhausted)
-        meter.use(.max)
+        meter.begin(limit: 10)
+        #expect(refusal(meter, 9) == nil)
+        #expect(refusal(meter, 1) == nil)
+        #expect(refusal(meter, 1) == Self.isTooExpensive)
+        #expect(meter.units == 89 && !meter.isExhausted)
+        meter.begin(limit: 100)
+        #expect(refusal(meter, 89) == nil)
+        #expect(meter.units == 0 && !meter.isExhausted)
+        // The budget of all evaluations is exceeded, although the evaluation may use more.
+        #expect(refusal(meter, 1) == Self.isExhausted)
+        #expect(meter.units == -1 && meter.isExhausted)
+    }
+
+    @Test func `units are added up to a maximum, and subtracted without overflow`() {
+        let meter = EvaluationMeter(100)
+        meter.use(150)
+        #expect(meter.units == -50)
+        meter.add(60, maximum: 100)
+        #expect(meter.units == 10)
+        meter.add(89, maximum: 100)
+        #expect(meter.units == 99)
+        meter.add(2, maximum: 100)
+        #expect(meter.units == 100)
+        meter.add(.max, maximum: 70)
+        #expect(meter.units == 70)
+        meter.use(72)
         meter.use(.max)
         #expect(meter.units == .min)
+        #expect(refusal(meter, 1) == Self.isExhausted)
     }
 
-    @Test func `an evaluation has an allowance of its own, which later ones do not share`() {
-        let meter = EvaluationMeter(1_000)
-        #expect(failure(meter, 500) == nil)
-        for _ in 0..<2 {
-            meter.begin(limit: 10)
-            #expect(failure(meter, 7) == nil && failure(meter, 3) == nil)
-            let message = "a query exceeds the evaluation budget for one document"
-            #expect(failure(meter, 1) == message)
-        }
-        #expect(meter.units == 478)
-    }
-
-    @Test func `an unlimited meter counts units and never fails`() {
+    @Test func `a meter without a limit only counts`() {
         let meter = EvaluationMeter.unlimited(stop: nil)
+        #expect(meter.counted == 0)
         meter.begin(limit: 1)
-        #expect(failure(meter, 70) == nil && failure(meter, 7) == nil)
+        #expect(refusal(meter, 5) == nil)
+        #expect(meter.counted == 5)
         meter.countVisit()
-        #expect(meter.counted == 77 && !meter.isExhausted && !meter.isTurnOver)
+        #expect(meter.counted == 5 && !meter.isTurnOver)
+        #expect(refusal(meter, .max) == nil)
     }
 
-    @Test func `a turn ends when its slice is used up, by visits and charges`() {
-        let slice = EvaluationSlice(100)
-        let meter = EvaluationMeter(1_000, slice: slice)
+    @Test func `a slice counts the units of a turn and of all turns`() {
+        let slice = EvaluationSlice(1_000)
+        #expect(!slice.isOver && slice.used == 0 && slice.longestTurn == 0)
+        slice.charge(999)
+        #expect(!slice.isOver)
+        slice.charge(1)
+        #expect(slice.isOver && slice.used == 1_000 && slice.longestTurn == 1_000)
+        slice.charge(500)
+        #expect(slice.isOver && slice.used == 1_500 && slice.longestTurn == 1_500)
+        slice.refill()
+        #expect(!slice.isOver && slice.used == 1_500 && slice.longestTurn == 1_500)
+        slice.charge(10)
+        #expect(slice.used == 1_510 && slice.longestTurn == 1_500)
+        slice.refill()
+        slice.charge(1_600)
+        #expect(slice.used == 3_110 && slice.longestTurn == 1_600)
+        slice.refill()
+        slice.charge(.max)
+        #expect(slice.used == 3_110 + 1_099_511_627_776 && slice.isOver)
+    }
+
+    @Test func `charges and visits use up a slice, and visits no budget`() {
+        let slice = EvaluationSlice(200)
+        let meter = EvaluationMeter(100, slice: slice)
+        #expect(refusal(meter, 7) == nil)
+        #expect(meter.units == 93 && slice.used == 7)
         meter.countVisit()
-        #expect(meter.units == 1_000 && slice.used == 50 && !meter.isTurnOver)
-        #expect(failure(meter, 49) == nil)
-        #expect(meter.units == 951 && slice.used == 99 && !slice.isOver)
-        #expect(failure(meter, 1) == nil)
-        #expect(slice.isOver && meter.isTurnOver && slice.longestTurn == 100)
-        slice.charge(50)
-        #expect(slice.used == 150 && slice.longestTurn == 150)
-        slice.refill()
-        #expect(!slice.isOver && slice.used == 150 && slice.longestTurn == 150)
-        slice.charge(30)
-        #expect(slice.used == 180 && slice.longestTurn == 150)
-        slice.refill()
-        slice.charge(200)
-        #expect(slice.isOver && slice.used == 380 && slice.longestTurn == 200)
+        #expect(meter.units == 93 && slice.used == 57 && !meter.isTurnOver)
+        #expect(refusal(meter, 94) == Self.isExhausted)
+        #expect(slice.used == 151 && !meter.isTurnOver)
+        meter.countVisit()
+        #expect(slice.used == 201 && meter.isTurnOver)
     }
 }

@@ -204,7 +204,8 @@ import Testing
         let last = try #require(steps.last)
         #expect(last.doneBytes == last.totalBytes)
         #expect(last.totalBytes == report.copiedBytes + 1 << 20)
-        #expect(throws: StorageError.damaged("attachments/c.whole", at: 0, "bad")) {
+        let damage = StorageError.Damage(file: "attachments/c.whole", offset: 0, reason: "bad")
+        #expect(throws: StorageError.corrupt(damage)) {
             _ = try backUp(to: "other", referenced: ["b.whole", "c.whole"])
         }
         let names = try volume(".").names().sorted()

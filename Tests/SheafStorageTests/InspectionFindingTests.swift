@@ -151,8 +151,8 @@ import Testing
           PREPARED
         unknown-tail
           damage 6:236: the record is of no known kind \
-        (136 bytes up to offset 360 are not a record)
-          LEFT-OPEN
+        (134 bytes up to offset 358 are not a record)
+          note 6:358: the store was not closed
           PREPARED
         unknown-operation
           damage 3:288: the operation is of no known kind; a newer program may have written it

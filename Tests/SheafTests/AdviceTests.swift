@@ -126,4 +126,74 @@ import Testing
         let plan = try store.queries.planText(try Parser.parse(text))
         #expect(plan.contains("indexScan"), "\(plan)")
     }
+
+    /// Expects the only row of an ADVISE statement.
+    private func expectRow(
+        _ text: String, _ suggested: [(statement: String, reason: String)],
+        existing: [String] = [], _ outcome: String
+    ) throws {
+        let collection: Value = "cars"
+        let advice: Value = [
+            "suggestedIndexes": .array(
+                suggested.map { index -> Value in
+                    [
+                        "collection": collection, "reason": .string(index.reason),
+                        "statement": .string("CREATE INDEX " + index.statement),
+                    ]
+                }),
+            "existingIndexes": .array(
+                existing.map { statement -> Value in
+                    [
+                        "collection": collection,
+                        "statement": .string("CREATE INDEX " + statement),
+                    ]
+                }), "outcome": .string(outcome),
+        ]
+        #expect(try store.rows(text) == [["advice": advice]], "\(text)")
+    }
+
+    @Test func `the row of ADVISE has the reasons, the existing indexes and the outcome`() throws {
+        try expectRow(
+            "ADVISE SELECT * FROM cars WHERE mileage > 5 AND color = 'blue'",
+            [
+                (
+                    "cars_color_mileage ON cars (color, mileage)",
+                    "finds documents by color, finds a range of mileage"
+                )
+            ], "1 index suggested")
+        try expectRow(
+            "ADVISE SELECT * FROM cars ORDER BY engine.fuel DESC, year LIMIT 2",
+            [
+                (
+                    "cars_engine_fuel_year ON cars (engine.fuel DESC, year)",
+                    "has the order of engine.fuel, year"
+                )
+            ], "1 index suggested")
+        try expectRow(
+            "ADVISE SELECT color, SUM(mileage) AS s FROM cars WHERE year = 2001 GROUP BY color",
+            [
+                (
+                    "cars_year_color_mileage ON cars (year, color, mileage)",
+                    "finds documents by year, contains all fields that the statement reads"
+                )
+            ], "1 index suggested")
+        try expectRow(
+            "ADVISE SELECT * FROM owners AS o JOIN cars AS c ON c.owner = o._id",
+            [("cars_owner ON cars (owner)", "for a join, finds documents by owner")],
+            "1 index suggested")
+        try expectRow("ADVISE SELECT * FROM cars", [], "no index helps this statement")
+        try expectRow(
+            "ADVISE AND PROVISION SELECT * FROM cars WHERE color = 'red' OR year < 5",
+            [
+                ("cars_color ON cars (color)", "finds documents by color"),
+                ("cars_year ON cars (year)", "finds a range of year"),
+            ], "2 indexes created")
+        try store.flush()
+        try expectRow(
+            "ADVISE SELECT * FROM cars WHERE color = 'red'", [],
+            existing: ["cars_color ON cars (color)"], "the statement has the indexes it needs")
+        try expectRow(
+            "ADVISE AND PROVISION UPDATE cars SET n = 1 WHERE owner = 3",
+            [("cars_owner ON cars (owner)", "finds documents by owner")], "1 index created")
+    }
 }

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafQuery
 import SheafStatements
 import SheafStorage
 import SheafSystem
@@ -102,6 +103,83 @@ import Testing
         let starts = try await history(store, "startTime").map { $0["startTime"] }
         let wall = milliseconds < 100 ? first + milliseconds : 5 + milliseconds
         #expect(starts.last == .integer(Int64(wall)))
+        try await store.close()
+    }
+
+    /// Returns a store whose collection `system:hub` takes 30 ms to read, and has the running
+    /// statements as its rows.
+    private func slowStore() async throws -> Store {
+        let clock = FakeClock()
+        var options = StoreOptions()
+        options.storage.clock = clock.clock
+        options.storage.runsMaintenance = false
+        let store = try await Store.inMemory(options: options)
+        let queries = store.queries
+        let listing = try Parser.parse(
+            "SELECT text, state, resultCount, elapsedNanoseconds FROM system:active_requests")
+        queries.registeredCollections.register("hub") { [weak queries] in
+            clock.advance(milliseconds: 30)
+            guard let queries, let found = try? queries.execute(listing) else { return [] }
+            return found.items.compactMap { try? $0.object(found.names) }
+        }
+        return store
+    }
+
+    @Test func `a running statement is listed before later ones, with its time so far`()
+        async throws
+    {
+        let store = try await slowStore()
+        let rows = try await store.execute("SELECT * FROM system:hub").items.map { try $0.value }
+        #expect(rows.map { $0["elapsedNanoseconds"] } == [30_000_000, 0])
+        #expect(rows.map { $0["state"] } == ["running", "running"])
+        #expect(rows.map { $0["resultCount"] } == [0, 0])
+        #expect(rows.first?["text"] == "SELECT * FROM system:hub")
+        let finished = try await history(store, "text, state, resultCount, elapsedNanoseconds")
+        #expect(finished.count == 2)
+        let own = finished.first { $0["text"] == "SELECT * FROM system:hub" }
+        let last = try #require(own)
+        #expect(last["elapsedNanoseconds"] == 30_000_000 && last["resultCount"] == 2)
+        #expect(last["state"] == "completed")
+        try await store.close()
+    }
+
+    @Test func `the metrics count statements, their rows, changes, failures and time`()
+        async throws
+    {
+        let store = try await slowStore()
+        func metrics() async throws -> [String: Int64] {
+            var found: [String: Int64] = [:]
+            for item in try await store.execute("SELECT * FROM system:metrics").items {
+                let row = try item.value
+                guard case .string(let name)? = row["name"],
+                    case .integer(let value)? = row["value"]
+                else { continue }
+                #expect(row["_id"] == .string(name))
+                found[name] = value
+            }
+            return found
+        }
+        let before = try await metrics()
+        try await store.execute(
+            "INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 1})")
+        try await store.execute("SELECT * FROM system:hub")
+        await #expect(throws: StoreError.self) {
+            try await store.execute("SELECT * FROM system:nothing")
+        }
+        await #expect(throws: StoreError.self) { try await store.execute("SELEC") }
+        try await store.execute("UPDATE t SET n = 2 WHERE n = 1")
+        try await store.execute("DELETE FROM t WHERE _id = 1")
+        try await store.execute("DELETE FROM t WHERE _id = 1")
+        let after = try await metrics()
+        let changes = after.merging(before) { $0 - $1 }
+        #expect(
+            changes == [
+                // The statement of `system:hub` runs another one, and both metrics are statements.
+                "requests": 8, "rows_returned": 8 + 2 + 2, "requests_failed": 1,
+                "documents_mutated": 5, "statements_parsed": 6, "observers_failed": 0,
+                "request_nanoseconds": 30_000_000, "requests_active": 0,
+            ])
+        #expect(after["requests_active"] == 1)
         try await store.close()
     }
 }

@@ -3,6 +3,7 @@ import SheafAttachments
 import SheafDocument
 import SheafStorage
 import SheafTestSupport
+import Testing
 
 /// A file with reproducible bytes, its chunk list and its id.
 struct SampleFile: Sendable {
@@ -55,6 +56,10 @@ struct SampleFile: Sendable {
         SampleFile(seed: 3, length: 5_000), SampleFile(seed: 4, length: 262_144),
         SampleFile(seed: 5, length: 262_145), SampleFile(seed: 6, length: 530_000),
     ]
+}
+
+extension SampleFile: CustomTestStringConvertible {
+    var testDescription: String { "\(bytes.count) bytes" }
 }
 
 extension IncomingAttachment {
