@@ -76,7 +76,7 @@ struct DamageTests {
     }
 
     // Without a limit, the test would wait for an error that is not reported.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(40)))
     func `a live query reports damaged documents, and calls its handler for none of them`()
         async throws
     {

@@ -37,8 +37,8 @@ extension InspectorTests {
             let fixture = try await slowFixture(seconds: 1)
             let begin = ContinuousClock.now
             let (status, answer) = try fixture.query(Self.slow)
-            // Other tests share the threads on which the statement runs.
-            #expect((.seconds(1)..<(.seconds(60))).contains(ContinuousClock.now - begin))
+            // Other tests share the threads on which the statement runs, so it may end much later.
+            #expect(ContinuousClock.now - begin >= .seconds(1))
             guard case .object(let error)? = answer["error"] else { return #expect(Bool(false)) }
             #expect(status == 400)
             #expect(

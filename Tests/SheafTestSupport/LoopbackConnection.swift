@@ -18,7 +18,7 @@ package final class LoopbackConnection {
 
     private let descriptor: Int32
 
-    private static let patienceSeconds = 60
+    private static let patienceSeconds = 1_200
 
     /// Connects to a port.
     package init(port: UInt16) throws(Failure) {

@@ -54,7 +54,7 @@ struct PublishedAddressTests {
         Issue.record("the stream has ended")
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(40)))
     func `a transport gets the addresses of peers that it is not connected with`() async throws {
         let network = MemoryNetwork(connectsAll: false)
         var (peers, transports): ([Peer], [AddressedTransport]) = ([], [])
