@@ -9,7 +9,7 @@ import Testing
         {"peer":"B","isConnected":true,"isReceived":true,"isSent":true,"lastCloseReason":"old",\
         "clock":["late"]},{"peer":"C","isConnected":false,"syncedUpTo":0,"isSent":true,\
         "receiving":{"documents":1},"lastCloseReason":"cut"},\
-        {"peer":"D","lastCloseReason":null},{"name":"nobody"}],\
+        {"peer":"D","lastCloseReason":null},{"name":"no key"}],\
         "unreachable":[{"address":"h:1","reason":"no route","attempts":3,\
         "lastAttemptMilliseconds":1500,"nextAttemptMilliseconds":61000},{"address":"h:2"}]}
         """

@@ -118,7 +118,7 @@ struct ReconnectLoopTests {
             }, "\(explanation)")
         #expect(server.errorText.contains("sheaf warning: the clock of a peer: its clock is about"))
         let clockWarnings = device.warnings(with: "the clock of a peer: ", count: 1)
-        #expect(clockWarnings.first?.contains("60 minutes behind the local clock") == true)
+        #expect(clockWarnings.first?.contains("60 minutes earlier than the local clock") == true)
         try await device.peer.close()
         #expect(try server.stop() == 0)
     }

@@ -54,7 +54,7 @@ package struct ClockReport: Sendable, Equatable {
         if isRemarkable, let offset = offsetMilliseconds {
             sentences.append(
                 "its clock is about \(Self.text(offset.magnitude)) "
-                    + (offset > 0 ? "ahead of the local clock" : "behind the local clock"))
+                    + (offset > 0 ? "ahead of the local clock" : "earlier than the local clock"))
         }
         if let quarantined {
             sentences.append(

@@ -51,7 +51,7 @@ struct ClockLogTests {
                 == "\(start) ahead of the local clock peer=\(early.key)")
         #expect(
             try await line("60 minutes", in: earlyLines)
-                == "\(start) behind the local clock peer=\(late.key)")
+                == "\(start) earlier than the local clock peer=\(late.key)")
         // A quarantine is logged immediately, although the offset was logged before.
         try late.sync.registerSubscription("SELECT * FROM cars")
         try await early.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")

@@ -41,8 +41,8 @@ struct ClockWarningTests {
 
     @Test(
         arguments: [
-            (-60_001, ["its clock is about 60 seconds behind the local clock"]),
-            (-60_000, ["its clock is about 60 seconds behind the local clock"]),
+            (-60_001, ["its clock is about 60 seconds earlier than the local clock"]),
+            (-60_000, ["its clock is about 60 seconds earlier than the local clock"]),
             (-59_999, []), (0, []), (59_999, []),
             (60_000, ["its clock is about 60 seconds ahead of the local clock"]),
             (180_000, ["its clock is about 3 minutes ahead of the local clock"]),

@@ -150,7 +150,8 @@ struct WrongClockTests {
         #expect(
             late.clockWarnings == (offset.isWarned ? ["\(clock) ahead of the local clock"] : []))
         #expect(
-            early.clockWarnings == (offset.isWarned ? ["\(clock) behind the local clock"] : []))
+            early.clockWarnings
+                == (offset.isWarned ? ["\(clock) earlier than the local clock"] : []))
     }
 
     @Test func `a clock offset of a minute is warned of once, across reconnects`() throws {
@@ -167,7 +168,7 @@ struct WrongClockTests {
             ])
         #expect(
             scene.nodes[1].clockWarnings == [
-                "its clock is about 61 seconds behind the local clock"
+                "its clock is about 61 seconds earlier than the local clock"
             ])
         try scene.disconnect(first)
         try scene.connect(0, 1)
