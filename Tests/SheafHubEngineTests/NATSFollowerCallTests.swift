@@ -26,7 +26,7 @@ import Testing
         follower.receivedHeartbeat(lastSequence: nil, stalled: nil, at: now)
     }
 
-    @Test mutating func `another call of follow forgets the entries that wait`() {
+    @Test mutating func `another call of follow discards the entries that wait`() {
         receive(1)
         receive(2)
         follower.received(flowReply: "flow", at: 0)

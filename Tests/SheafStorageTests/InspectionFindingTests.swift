@@ -93,7 +93,7 @@ import Testing
           PREPARED
         """
 
-    @Test func `damage has its place and its reason, and notes promise no repair beside it`()
+    @Test func `damage has its offset and its reason, and notes promise no repair beside it`()
         throws
     {
         try expect(Self.damaged)

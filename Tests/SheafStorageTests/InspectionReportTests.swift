@@ -226,7 +226,7 @@ import Testing
             ("torn-bit", "0000000006.log:224: the record's checksum does not match"),
             ("without-a-witness", "0000000004.log:128: the last commit is incomplete"),
         ] as [(String, String?)])
-    func `a torn tail has its place and its reason`(name: String, expected: String?) throws {
+    func `a torn tail has its offset and its reason`(name: String, expected: String?) throws {
         let changed = try damage.changing(files, in: name)
         var commits = try LogReader(SimulatedVolume(files: changed)).commits()
         while try commits.next() != nil {}

@@ -48,7 +48,7 @@ struct ReceiverStateTests {
         #expect(!receiver.isSettled && !receiver.isIdle)
     }
 
-    @Test func `as many collections are learned as a subscription may have`() {
+    @Test func `a peer may name as many collections as a subscription has queries`() {
         var receiver = Receiver()
         receiver.learn(["a", "b"])
         receiver.learn(["b", "c"])
