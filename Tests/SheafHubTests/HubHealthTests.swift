@@ -45,7 +45,8 @@ import Testing
             let gate = LogGate()
             gate.set { $0.isUnreachable = true }
             let port = Loopback.freePorts(1)[0]
-            let options = HubOptions(healthAddress: "127.0.0.1", healthPort: port)
+            let options = HubOptions(
+                healthAddress: "127.0.0.1", healthPort: port, startSeconds: HubScene.longSeconds)
             let opening = Task { try await scene.hub(options: options, through: gate) }
             let reason = "the hub log cannot be opened yet: the hub log did not respond"
             try await until("the reason is shown") {

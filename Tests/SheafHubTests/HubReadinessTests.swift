@@ -148,7 +148,8 @@ import Testing
         let scene = HubScene()
         let gate = LogGate()
         gate.set { $0.isUnreachable = true }
-        let opening = Task { try await scene.hub(through: gate) }
+        let options = HubOptions(startSeconds: HubScene.longSeconds)
+        let opening = Task { try await scene.hub(options: options, through: gate) }
         // The task begins once it has a thread, which other tests may have for minutes.
         let end = Clock.testDeadline()
         while gate.refusedStarts == 0, Clock.system.monotonicNanoseconds() < end {

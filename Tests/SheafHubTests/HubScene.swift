@@ -9,6 +9,8 @@ import Testing
 
 /// Hubs and clients in one process, over a log in memory.
 final class HubScene: Sendable {
+    /// A time in seconds that no test reaches, however slow the machine is.
+    static let longSeconds = 3_600
     let engine: MemoryHubEngine
     let network = MemoryNetwork(connectsAll: false)
     let database: DatabaseID = "hub tests"

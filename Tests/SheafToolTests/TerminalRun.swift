@@ -28,7 +28,7 @@ final class TerminalRun {
     }
 
     /// Time after which a test fails.
-    private static let timeoutNanoseconds: UInt64 = 60_000_000_000
+    private static let timeoutNanoseconds: UInt64 = 600_000_000_000
 
     private let terminal: Int32
     private let process: pid_t

@@ -13,7 +13,7 @@ struct WriteTimeoutTests {
         let store = try await Store.inMemory(options: StoreOptions(log: log))
         // With the default, a slow machine may log the transaction before the writers time out.
         try await store.execute(
-            "ALTER SYSTEM SET transaction_duration_before_logging_ms = 60000")
+            "ALTER SYSTEM SET transaction_duration_before_logging_ms = 3600000")
         try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 50")
         let messages = try await store.transaction(hint: "the outer one") { transaction in
             try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
