@@ -9,9 +9,9 @@ struct RangeAnswerTests {
     }
 
     /// Documents whose versions are their numbers.
-    private static let many = (0..<20_000).map { number in
-        DocumentVersion(
-            id: [0x40, UInt8(number >> 8), UInt8(number & 0xFF)], version: UInt64(number))
+    private static let many = (0..<20_000).map { (number: Int) -> DocumentVersion in
+        let id: [UInt8] = [0x40, UInt8(number >> 8), UInt8(number & 0xFF)]
+        return DocumentVersion(id: id, version: UInt64(number))
     }
 
     private func list(_ count: Int) -> VersionList {

@@ -300,12 +300,14 @@ struct ReconciliationTests {
     @Test func `disjoint lists differ completely`() throws {
         var random = SeededRandom(seed: 1, "apart")
         var pair = Pair()
-        pair.own = (0..<500).map {
-            DocumentVersion(id: [1] + [UInt8($0 / 256), UInt8($0 % 256)], version: random.next())
+        func documents(_ first: UInt8) -> [DocumentVersion] {
+            (0..<500).map { (number: Int) -> DocumentVersion in
+                let id: [UInt8] = [first, UInt8(number / 256), UInt8(number % 256)]
+                return DocumentVersion(id: id, version: random.next())
+            }
         }
-        pair.other = (0..<500).map {
-            DocumentVersion(id: [2] + [UInt8($0 / 256), UInt8($0 % 256)], version: random.next())
-        }
+        pair.own = documents(1)
+        pair.other = documents(2)
         let found = try reconcile(pair).difference
         #expect(found.own == pair.own.map(\.id))
         #expect(wanted(by: found, pair) == Set(pair.other.map(\.id)))
