@@ -84,15 +84,21 @@ def check_itself():
         sys.exit("words: a comment of 101 columns is accepted")
 
 
+# The start of a comment, a string literal or a raw identifier of Swift.
+TOKEN = re.compile(r'//|/\*|#{0,3}"|`')
+HASHES = re.compile(r"#*")
+# A character at which a string literal may end or have an escape.
+SPECIAL = re.compile(r'["\\]')
+
+
 def tokens(text):
     """Yields (kind, line, text) for comments, string literals and raw identifiers of Swift."""
     index, line, length = 0, 1, len(text)
-    while index < length:
+    while match := TOKEN.search(text, index):
+        line += text.count("\n", index, match.start())
+        index = match.start()
         char = text[index]
-        if char == "\n":
-            line += 1
-            index += 1
-        elif text.startswith("//", index):
+        if text.startswith("//", index):
             end = text.find("\n", index)
             end = length if end < 0 else end
             yield "comment", line, text[index:end]
@@ -102,28 +108,30 @@ def tokens(text):
             end = length if end < 0 else end + 2
             line += text.count("\n", index, end)
             index = end
-        elif char == '"' or (char == "#" and re.match(r'#+"', text[index:index + 4])):
+        elif char in '"#':
             end = string_end(text, index)
             yield "string", line, text[index:end]
             line += text.count("\n", index, end)
             index = end
-        elif char == "`":
+        else:
             end = text.find("`", index + 1)
             end = length if end < 0 else end + 1
             yield "name", line, text[index:end]
             index = end
-        else:
-            index += 1
 
 
 def string_end(text, index):
     """Returns the offset after the string literal at `index`."""
-    hashes = len(re.match(r"#*", text[index:]).group())
+    hashes = len(HASHES.match(text, index).group())
     index += hashes
     quote = '"""' if text.startswith('"""', index) else '"'
     index += len(quote)
     escape = "\\" + "#" * hashes
     while index < len(text):
+        match = SPECIAL.search(text, index)
+        if match is None:
+            return len(text)
+        index = match.start()
         if text.startswith(quote + "#" * hashes, index):
             return index + len(quote) + hashes
         if text.startswith(escape + "(", index):
