@@ -101,6 +101,13 @@ import Testing
         }
     }
 
+    @Test func `the records of a base file have at most 2,147,483,647 bytes`() throws {
+        for length in [0, 2_147_483_646, 2_147_483_647] { try Limits.check(baseFileLength: length) }
+        #expect(throws: Self.limit("maximumBaseFileLength", 2_147_483_648, 2_147_483_647)) {
+            try Limits.check(baseFileLength: 2_147_483_648)
+        }
+    }
+
     @Test func `a commit has at most the given number of operations`() throws {
         var batch = WriteBatch(maximumCount: 4)
         try batch.put([1], [1])

@@ -13,6 +13,8 @@ package struct LearnedPeers {
         package var attemptNanoseconds: UInt64 = 2_000_000_000
         /// Time that a new peer waits, so that discovery finds it first where it can.
         package var patienceNanoseconds: UInt64 = 1_000_000_000
+        /// Time for which a peer waits that discovery has found, too, or that has ended.
+        package var recheckNanoseconds: UInt64 = 10_000_000_000
 
         package init() {}
     }
@@ -72,6 +74,13 @@ package struct LearnedPeers {
     package mutating func wait(_ key: PeerKey, until time: UInt64) {
         guard addresses[key] != nil else { return }
         waiting[key] = time
+    }
+
+    /// Lets a peer wait that need not be tried now; returns the end of the wait.
+    package mutating func recheck(_ key: PeerKey, at now: UInt64) -> UInt64 {
+        let end = now + limits.recheckNanoseconds
+        wait(key, until: end)
+        return end
     }
 
     package mutating func moveToEnd(_ key: PeerKey) {

@@ -2,8 +2,6 @@
 extension NetworkLoop {
     /// Maximum number of connections accepted before the other channels are served again.
     private static let acceptedAtOnce = 32
-    /// Pause in accepting after the process ran out of descriptors.
-    package static let pauseNanoseconds: UInt64 = 100_000_000
 
     /// Accepts pending connections.
     func accept(_ listener: Socket) {
@@ -12,7 +10,7 @@ extension NetworkLoop {
             case .accepted(let socket, let address): acceptSocket(socket, address)
             case .noConnection: return
             case .noRoom:
-                pauseNanoseconds = now + Self.pauseNanoseconds
+                acceptPause.begin(at: now)
                 return
             }
         }

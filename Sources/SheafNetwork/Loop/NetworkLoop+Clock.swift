@@ -5,7 +5,7 @@ extension NetworkLoop {
     /// Ends channels past their deadline, and dials addresses whose delay has passed.
     func handleClockChange() {
         let (now, wallNow) = (now, wallNow)
-        if let pause = pauseNanoseconds, pause <= now { pauseNanoseconds = nil }
+        acceptPause.advance(to: now)
         while let end = nextGrantEnd, end.time <= wallNow {
             grantEnds.removeFirst()
             if let channel = channels[end.channel] { expire(channel) }
@@ -42,19 +42,17 @@ extension NetworkLoop {
     }
 
     /// Returns the time until the next deadline.
-    func millisecondsToNextDeadline() -> UInt64 {
-        let wallNow = wallNow
-        var (next, wall) = (pauseNanoseconds ?? .max, UInt64.max)
-        if let discovery { next = min(next, discovery.deadline, nextLearning) }
-        next = min(next, nextStageEnd?.time ?? .max)
-        if let end = nextGrantEnd { wall = min(wall, end.time) }
+    func millisecondsToNextDeadline(atMost milliseconds: UInt64) -> UInt64 {
+        var wait = LoopWait(
+            atNanoseconds: now, wallMilliseconds: wallNow, atMost: milliseconds)
+        if let end = acceptPause.end { wait.end(atNanoseconds: end) }
+        if let discovery { wait.end(atNanoseconds: min(discovery.deadline, nextLearning)) }
+        if let end = nextStageEnd { wait.end(atNanoseconds: end.time) }
+        if let end = nextGrantEnd { wait.end(atWallMilliseconds: end.time) }
         for dialer in dialers.values {
-            if case .waiting(let until) = dialer.phase { next = min(next, until) }
+            if case .waiting(let until) = dialer.phase { wait.end(atNanoseconds: until) }
         }
-        let now = now
-        // The time is rounded up: waking too early would need a second wakeup.
-        let rest = next > now ? (next - now) / 1_000_000 + (next == .max ? 0 : 1) : 0
-        return min(rest, wall > wallNow ? wall - wallNow : 0)
+        return wait.milliseconds
     }
 
     private func expire(_ channel: Channel) {

@@ -5,9 +5,6 @@ import Synchronization
 ///
 /// `format-spec/discovery.md` states the rules.
 extension NetworkLoop {
-    /// Time for which a learned peer waits that discovery has found, too, or that has ended.
-    package static let recheckNanoseconds: UInt64 = 10_000_000_000
-
     /// Replaces the peers and their addresses.
     func propose(_ peers: [PeerKey: [PeerAddress]]) {
         proposals = peers
@@ -45,9 +42,7 @@ extension NetworkLoop {
         for key in learnedPeers.ready(at: now) where count < limits.discoveredPeers {
             guard connected[key] == nil, !dialed.contains(key) else { continue }
             guard !isDiscovered(key), !hasDeparted(key) else {
-                let next = now + Self.recheckNanoseconds
-                learnedPeers.wait(key, until: next)
-                nextLearning = min(nextLearning, next)
+                nextLearning = min(nextLearning, learnedPeers.recheck(key, at: now))
                 continue
             }
             count += 1

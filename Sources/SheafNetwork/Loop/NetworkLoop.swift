@@ -95,17 +95,13 @@ package final class NetworkLoop {
     var areStatesOutdated = true
     /// The connection states to be published, by channel; nil for an ended connection.
     var newStates: [UInt64: ConnectionStates.Entry?] = [:]
-    /// The time until which no connection is accepted, after the process ran out of descriptors.
-    var pauseNanoseconds: UInt64?
+    var acceptPause = AcceptPause()
     /// The listening sockets; none after `stopAccepting`.
     var listeners: [Socket]
     let poller: Poller
     /// The read buffer of all channels, for one TLS record.
     let incoming = UnsafeMutableRawBufferPointer.allocate(
         byteCount: TLSSession.recordLength, alignment: 16)
-
-    /// Maximum time between two checks of the wall clock, which may be set at any time.
-    package static let longestWaitMilliseconds: UInt64 = 30_000
 
     /// Maximum time of a wait for which the system refused to watch a descriptor.
     private static let retryMilliseconds: UInt64 = 100
@@ -249,21 +245,21 @@ package final class NetworkLoop {
         for (index, listener) in listeners.enumerated() {
             try poller.set(
                 listener.number, token: Self.listenerToken + UInt64(index),
-                reading: pauseNanoseconds == nil, writing: false)
+                reading: acceptPause.end == nil, writing: false)
         }
         try discovery?.prepare(poller)
     }
 
     private func wait() {
         prepareChanged()
-        var longestWait = Self.longestWaitMilliseconds
+        var longestWait = LoopWait.longestMilliseconds
         // Without a descriptor, the loop asks the mailbox often.
         do throws(NetworkError) { try prepareOthers() } catch {
             longestWait = Self.retryMilliseconds
         }
         // A channel that the system refused to watch has ended, which may have opened another one.
         let mayWait = unfinished.isEmpty && changes.isEmpty && !areStatesOutdated
-        let timeout = mayWait ? min(longestWait, millisecondsToNextDeadline()) : 0
+        let timeout = mayWait ? millisecondsToNextDeadline(atMost: longestWait) : 0
         if timeout == 0 || share.mailbox.beginWaiting() {
             poller.wait(milliseconds: Int(timeout), polling: busyPoll)
         } else {

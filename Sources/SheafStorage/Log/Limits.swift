@@ -36,4 +36,12 @@ package enum Limits {
             throw .limit(name: "maximumFiles", value: fileCount, limit: maximumFiles)
         }
     }
+
+    /// Throws if the records of a base file are too long.
+    package static func check(baseFileLength: Int) throws(StorageError) {
+        guard baseFileLength <= maximumBaseFileLength else {
+            throw .limit(
+                name: "maximumBaseFileLength", value: baseFileLength, limit: maximumBaseFileLength)
+        }
+    }
 }

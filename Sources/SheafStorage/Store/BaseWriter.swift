@@ -131,11 +131,7 @@ final class BaseWriter {
     private func endRecord() throws(StorageError) {
         guard let first = entries.first, let newest = entries.last else { return }
         let recordOffset = offset + buffer.count
-        guard recordOffset + operations.count <= Limits.maximumBaseFileLength else {
-            throw .limit(
-                name: "maximumBaseFileLength", value: recordOffset + operations.count,
-                limit: Limits.maximumBaseFileLength)
-        }
+        try Limits.check(baseFileLength: recordOffset + operations.count)
         let start = Record.headerLength + entries.count * CompactedRecord.entryLength
         var body = ByteWriter(capacity: start + operations.count)
         for entry in entries {

@@ -53,6 +53,18 @@ struct LearnedPeersTests {
         #expect(firsts.count == 8)
     }
 
+    @Test func `a peer that need not be tried is checked again after ten seconds`() throws {
+        var peers = LearnedPeers()
+        peers.replace(by: [key(1): [try address(1)]], at: 0, drawing: { 0 })
+        let end = peers.recheck(key(1), at: 3 * Self.second)
+        #expect(end == 13 * Self.second)
+        #expect(peers.ready(at: end - 1).isEmpty && peers.nextReady(after: end - 1) == end)
+        #expect(peers.ready(at: end) == [key(1)] && peers.nextReady(after: end) == nil)
+        let unknown = peers.recheck(key(2), at: 1)
+        #expect(unknown == 1 + 10 * Self.second)
+        #expect(peers.ready(at: .max) == [key(1)])
+    }
+
     @Test func `a host is tried again only after a wait that grows, until a peer is reached`() {
         var peers = LearnedPeers()
         var attempts: [UInt64] = []
