@@ -62,6 +62,52 @@ extension InspectorTests {
             }
         }
 
+        @Test func `each commit postpones the comment, and follows the last one that was read`()
+            async throws
+        {
+            let store = try await Store.inMemory()
+            let body = StreamBody(drained: {})
+            func sent() -> String {
+                var bytes = [UInt8](repeating: 0, count: 2_000)
+                let step = bytes.withUnsafeMutableBytes { body.read(into: $0) { {} } }
+                guard case .bytes(let count) = step else { return "" }
+                return String(decoding: bytes[..<count], as: UTF8.self)
+            }
+            /// The ids of the sent events; a comment is a colon.
+            func events() -> [String] {
+                sent().split(separator: "\n").filter { $0.hasPrefix("id: ") || $0 == ":" }
+                    .map(String.init)
+            }
+            var stream = ChangeStream(
+                body, since: 0, hasChanges: true, silenceNanoseconds: 100, at: 0)
+            #expect(sent() == "id: 0\n\n")
+            try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
+            try stream.advance(to: store.queries.snapshot(), at: 90)
+            #expect(events() == ["id: 1"])
+            try stream.advance(to: store.queries.snapshot(), at: 189)
+            #expect(events() == [])
+            for number in 2...4 {
+                try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': \(number)})")
+            }
+            try stream.advance(to: store.queries.snapshot(), at: 189)
+            #expect(events() == ["id: 2", "id: 3", "id: 4"])
+            try stream.advance(to: store.queries.snapshot(), at: 288)
+            #expect(events() == [])
+            try stream.advance(to: store.queries.snapshot(), at: 289)
+            #expect(events() == [":"])
+            // A full body takes neither a commit nor a comment, and both follow once it has room.
+            body.write([UInt8](repeating: 0x78, count: 262_144))
+            try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 5})")
+            try stream.advance(to: store.queries.snapshot(), at: 500)
+            body.write(Array("\n".utf8))
+            var length = 0
+            for _ in 0..<140 { length += sent().utf8.count }
+            #expect(length == 262_145)
+            try stream.advance(to: store.queries.snapshot(), at: 501)
+            #expect(events() == ["id: 5"])
+            try await store.close()
+        }
+
         @Test func `an inspector stops while clients wait and statements run`() async throws {
             for _ in 0..<20 {
                 let fixture = try await InspectorFixture()

@@ -73,7 +73,6 @@ extension InspectorTests {
             }
             #expect(try count("SELECT text FROM long WHERE _id = 1") == (1, false))
             #expect(try count("SELECT text FROM long WHERE _id = 2") == (0, true))
-            #expect(StatementAnswer.allBytes == 8_388_608)
             await fixture.inspector.stop()
         }
 

@@ -1,5 +1,5 @@
 /// The rules about which requests are answered (`format-spec/inspector.md`, Access).
-struct AccessRules: Sendable {
+package struct AccessRules: Sendable {
     private let hosts: Set<String>
     private let acceptsNumericHosts: Bool
     private let port: UInt16
@@ -7,7 +7,7 @@ struct AccessRules: Sendable {
     /// The name of the cookie that has the token.
     private let cookieName: String
 
-    init(at address: ListeningAddress, port: UInt16, _ token: AccessToken) {
+    package init(at address: ListeningAddress, port: UInt16, _ token: AccessToken) {
         let names =
             address.isLoopback || address.isWildcard
             ? [address.host, "localhost", "127.0.0.1", "[::1]"] : [address.host]
@@ -21,7 +21,7 @@ struct AccessRules: Sendable {
     /// Returns the error of a request whose `Host` or `Origin` is foreign; nil if both are right.
     ///
     /// With DNS rebinding, the name of another site leads to this machine; `Host` has that name.
-    func foreignOrigin(_ request: HTTPRequest) -> ErrorAnswer? {
+    package func foreignOrigin(_ request: HTTPRequest) -> ErrorAnswer? {
         let given = request.values(of: "host")
         guard given.count == 1, let host = given.first.map(HTTPRequest.lowercased), isOwn(host)
         else {
@@ -41,13 +41,17 @@ struct AccessRules: Sendable {
     private func isOwn(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
         // DNS rebinding needs a name, so a numeric address is safe.
-        guard acceptsNumericHosts, host.hasSuffix(":\(port)") else { return false }
+        guard acceptsNumericHosts else { return false }
+        guard host.hasSuffix(":\(port)") else {
+            // Browsers omit this port.
+            return port == 80 && ListeningAddress.isNumeric(host)
+        }
         return ListeningAddress.isNumeric(String(host.dropLast("\(port)".count + 1)))
     }
 
     /// Returns the redirection of `GET /?token=TOKEN` to the page, with the cookie; nil without
     /// `token`.
-    func entry(_ request: HTTPRequest) -> Result<HTTPResponse, ErrorAnswer>? {
+    package func entry(_ request: HTTPRequest) -> Result<HTTPResponse, ErrorAnswer>? {
         guard request.path == "/", let given = request.parameter("token") else { return nil }
         guard token.matches(given) else { return .failure(Self.wrongToken) }
         let cookie = "\(cookieName)=\(token.text); HttpOnly; SameSite=Strict; Path=/"
@@ -61,7 +65,7 @@ struct AccessRules: Sendable {
     ///
     /// The header `Authorization` decides, or else the cookies. Programs on other ports may set
     /// cookies of the same name, so one right cookie suffices.
-    func missingToken(_ request: HTTPRequest) -> ErrorAnswer? {
+    package func missingToken(_ request: HTTPRequest) -> ErrorAnswer? {
         let authorization = request.values(of: "authorization")
         guard authorization.isEmpty else {
             let isRight = authorization.allSatisfy { value in

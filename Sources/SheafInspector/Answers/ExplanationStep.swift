@@ -1,26 +1,26 @@
-import Sheaf
-import SheafDocument
-import SheafReplication
+package import Sheaf
+package import SheafDocument
+package import SheafReplication
 
 /// A step of the path of a document: from one peer to the next.
-struct ExplanationStep {
+package struct ExplanationStep {
     /// The state of a step: `ok`, or what keeps the document from the receiver.
-    enum State: String {
+    package enum State: String {
         case ok, noSubscription, noRight, evicted, notConnected, lagging, deleted, unknown
     }
 
     /// The sending peer; nil if it is not known.
     let from: PeerKey?
     let to: PeerKey
-    let state: State
-    let reason: String
+    package let state: State
+    package let reason: String
 
     init(_ from: PeerKey?, _ to: PeerKey, _ state: State, _ reason: String) {
         (self.from, self.to, self.state, self.reason) = (from, to, state, reason)
     }
 
     /// Creates the step from this peer to a connected one; `found` is nil if that is unknown.
-    init(_ from: PeerKey, _ to: PeerKey, _ found: SyncExplanation?) {
+    package init(_ from: PeerKey, _ to: PeerKey, _ found: SyncExplanation?) {
         (self.from, self.to) = (from, to)
         (state, reason) = Self.result(found)
     }
@@ -68,7 +68,7 @@ struct ExplanationStep {
     }
 
     /// The step in JSON.
-    var object: Object {
+    package var object: Object {
         [
             "from": from.map { .string("\($0)") } ?? .null, "to": .string("\(to)"),
             "state": .string(state.rawValue), "reason": .string(reason),

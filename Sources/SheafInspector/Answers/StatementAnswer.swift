@@ -10,9 +10,6 @@ package struct StatementAnswer {
     /// Maximum number of rows without a limit in the request, and the greatest limit.
     package static let usualLimit = 1_000
     package static let greatestLimit = 10_000
-    /// Maximum number of bytes of a row, and of all rows.
-    package static let rowBytes = 1 << 20
-    package static let allBytes = 8 << 20
 
     private let statement: DQL
     private let arguments: QueryArguments
@@ -92,29 +89,24 @@ package struct StatementAnswer {
         // A further row shows whether there are more.
         let result = try await store.execute(statement, arguments, upTo: limit + 1)
         let nanoseconds = Clock.system.monotonicNanoseconds() - start
-        var rows = JSONWriter()
+        var rows = AnswerRows()
         var isTruncated = result.items.count > limit
-        rows.bytes.append(UInt8(ascii: "["))
         for item in result.items.prefix(limit) {
             try Task.checkCancellation()
-            let row = JSONBytes.of(JSONBytes.visible(try item.value))
-            guard row.count <= Self.rowBytes, rows.bytes.count + row.count <= Self.allBytes else {
+            guard rows.append(JSONBytes.of(JSONBytes.visible(try item.value))) else {
                 isTruncated = true
                 break
             }
-            if rows.bytes.count > 1 { rows.bytes.append(UInt8(ascii: ",")) }
-            rows.bytes += row
         }
-        rows.bytes += Array("],".utf8)
         let rest = JSONBytes.of([
             "columns": result.columns.map { .array($0.map(Value.string)) } ?? .null,
             "isTruncated": .bool(isTruncated),
             "commit": result.commitID.map(Value.integer) ?? .null,
             "changedIDs": JSONBytes.visible(
                 .array(Array(result.mutatedDocumentIDs.prefix(Self.greatestLimit)))),
-            "milliseconds": .float(Double(nanoseconds / 1_000) / 1_000),
+            "milliseconds": .float(AnswerRows.milliseconds(nanoseconds)),
             "notes": .array(result.notes.map(Value.string)),
         ])
-        return Array("{\"rows\":".utf8) + rows.bytes + rest.dropFirst()
+        return Array("{\"rows\":".utf8) + rows.bytes + Array("],".utf8) + rest.dropFirst()
     }
 }

@@ -1,5 +1,5 @@
 import SheafDocument
-import SheafEngine
+package import SheafEngine
 import SheafStatements
 package import SheafStorage
 
@@ -38,7 +38,7 @@ package struct ChangeStream {
     }
 
     /// Writes the events of the commits of a snapshot, as far as there is room.
-    mutating func advance(
+    package mutating func advance(
         to snapshot: DocumentSnapshot, at nanoseconds: UInt64
     ) throws(EngineError) {
         while body.hasRoom {

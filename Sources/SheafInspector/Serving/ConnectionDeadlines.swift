@@ -16,16 +16,15 @@
     final class ConnectionDeadlines: Sendable {
         private struct State: Sendable {
             /// The deadlines of the sockets from which a request is awaited.
-            var deadlines: [Int32: UInt64] = [:]
+            var deadlines: RequestDeadlines
             var isStopped = false
             var thread: Thread?
         }
 
-        private let nanoseconds: UInt64
-        private let state = Monitor(State())
+        private let state: Monitor<State>
 
         init(seconds: Int) {
-            nanoseconds = UInt64(seconds) * 1_000_000_000
+            state = Monitor(State(deadlines: RequestDeadlines(seconds: seconds)))
         }
 
         /// Starts the thread, which sleeps while there are no connections.
@@ -49,30 +48,31 @@
 
         /// Begins the time for a request on a socket.
         func begin(_ socket: Int32) {
-            let deadline = Clock.system.monotonicNanoseconds() + nanoseconds
-            state.withLock { $0.deadlines[socket] = deadline }
+            let now = Clock.system.monotonicNanoseconds()
+            state.withLock { $0.deadlines.begin(socket, at: now) }
             state.signal()
         }
 
         /// Ends the time for a request on a socket, which has arrived or will not.
         func end(_ socket: Int32) {
-            state.withLock { $0.deadlines[socket] = nil }
+            state.withLock { $0.deadlines.end(socket) }
         }
 
         /// Waits, then closes the connections whose deadline has passed; false when stopped.
         private func disconnect() -> Bool {
-            let isStopped = state.wait(
-                while: { $0.deadlines.isEmpty && !$0.isStopped }, then: { $0.isStopped })
-            guard !isStopped else { return false }
-            // A fixed wait instead of one for each deadline: many connections cause few wake-ups.
-            let deadline = Clock.system.monotonicNanoseconds() + nanoseconds / 4
+            let deadline: UInt64? = state.wait(
+                while: { $0.deadlines.isEmpty && !$0.isStopped }
+            ) { state in
+                guard !state.isStopped else { return nil }
+                return state.deadlines.nextCheck(after: Clock.system.monotonicNanoseconds())
+            }
+            guard let deadline else { return false }
             state.wait(until: deadline) { !$0.isStopped }
             let now = Clock.system.monotonicNanoseconds()
             state.withLock { state in
-                for (socket, deadline) in state.deadlines where deadline <= now {
-                    // The socket is open: its end is reported within the lock before it is closed.
+                // The sockets are open: their end is reported within the lock before it is closed.
+                for socket in state.deadlines.takeExpired(at: now) {
                     shutdown(socket, Int32(SHUT_RDWR))
-                    state.deadlines[socket] = nil
                 }
             }
             return true

@@ -1,9 +1,9 @@
-import SheafDocument
+package import SheafDocument
 
 /// An error as the response of a request.
-struct ErrorAnswer: Error, Sendable {
-    let status: Int
-    let message: String
+package struct ErrorAnswer: Error, Sendable {
+    package let status: Int
+    package let message: String
     var hint: String?
     /// The part of the statement that is wrong; nil if the error concerns none.
     var mark: Mark?
@@ -24,7 +24,7 @@ struct ErrorAnswer: Error, Sendable {
     }
 
     /// Creates the error of a statement or a store.
-    init(_ error: StoreError) {
+    package init(_ error: StoreError) {
         status =
             switch error.reason {
             case .readOnly: 403
@@ -39,7 +39,7 @@ struct ErrorAnswer: Error, Sendable {
     }
 
     /// The body of the response.
-    var data: Object {
+    package var data: Object {
         var error: Object = ["message": .string(message)]
         if let hint { error["hint"] = .string(hint) }
         if let mark {

@@ -19,10 +19,10 @@ package struct ServerLimits: Sendable {
     package init() {}
 
     /// Maximum number of statements that run at once, so that other requests have a thread.
-    var statements: Int { max(1, threads - 1) }
+    package var statements: Int { max(1, threads - 1) }
 
     /// Memory of a connection, for the header of its request and that of the response.
     ///
     /// Each parameter and cookie of a request takes many more bytes in memory than in the header.
-    var connectionBytes: Int { 8 * headerBytes }
+    package var connectionBytes: Int { 8 * headerBytes }
 }

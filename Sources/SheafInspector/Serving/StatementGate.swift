@@ -3,7 +3,7 @@ import Synchronization
 /// Limits the number of statements that run at once; further ones wait in order.
 ///
 /// A statement occupies a thread until it ends, and the other requests need one meanwhile.
-final class StatementGate: Sendable {
+package final class StatementGate: Sendable {
     private struct State: Sendable {
         var free: Int
         /// The statements that wait, the oldest one first.
@@ -12,17 +12,20 @@ final class StatementGate: Sendable {
     }
 
     /// Maximum number of statements that run at once.
-    let maximumCount: Int
+    package let maximumCount: Int
     private let state: Mutex<State>
 
-    init(_ maximumCount: Int) {
+    package init(_ maximumCount: Int) {
         precondition(maximumCount > 0, "Without a free thread, no statement would ever run.")
         self.maximumCount = maximumCount
         state = Mutex(State(free: maximumCount))
     }
 
+    /// Number of statements that wait.
+    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Runs a statement once there is room; throws if its task is canceled before.
-    nonisolated(nonsending) func run<Result>(
+    package nonisolated(nonsending) func run<Result>(
         _ statement: nonisolated(nonsending) () async throws -> Result
     ) async throws -> Result {
         try await enter()

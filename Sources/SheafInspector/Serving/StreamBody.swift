@@ -86,7 +86,7 @@ package final class StreamBody: Sendable {
     }
 
     /// Discards the unsent bytes, because the connection is closed.
-    func close() {
+    package func close() {
         state.withLock { $0 = State(isEnded: true) }
         drained()
     }

@@ -76,6 +76,31 @@ package struct SyncExplanation: Sendable {
     package let aheadMilliseconds: UInt64?
     /// The peer's refusal of the local version; nil if there is none.
     package let refused: RefusedWrite?
+
+    package init(
+        presence: DocumentStatus.Presence, commit: UInt64?, isConnected: Bool,
+        lastCloseReason: String?, matching: [String], queryCount: Int?, scope: String,
+        isShared: Bool, mayRead: Bool, maySend: Bool, sentUpTo: UInt64?, acknowledgedUpTo: UInt64?,
+        clock: ClockReport, quarantinedUntil: UInt64?, aheadMilliseconds: UInt64?,
+        refused: RefusedWrite?
+    ) {
+        self.presence = presence
+        self.commit = commit
+        self.isConnected = isConnected
+        self.lastCloseReason = lastCloseReason
+        self.matching = matching
+        self.queryCount = queryCount
+        self.scope = scope
+        self.isShared = isShared
+        self.mayRead = mayRead
+        self.maySend = maySend
+        self.sentUpTo = sentUpTo
+        self.acknowledgedUpTo = acknowledgedUpTo
+        self.clock = clock
+        self.quarantinedUntil = quarantinedUntil
+        self.aheadMilliseconds = aheadMilliseconds
+        self.refused = refused
+    }
 }
 
 /// Reports on the replication of peers and documents, for `explain-sync`.
