@@ -197,6 +197,8 @@ extension InspectorTests {
                     ["_id": 1, "name": "a b\"{}\n#é9", "value": 1.5],
                     ["_id": 2, "name": "isTrue", "value": true],
                     ["_id": 3, "name": "text", "value": "no number"],
+                    ["_id": 4, "name": "az/0:AZ@[`{", "value": false],
+                    ["_id": 5, "value": 7_654_321],
                 ]
             }
             let text = try #require(fixture.response("GET", "/metrics")).text
@@ -204,6 +206,7 @@ extension InspectorTests {
             #expect(lines.contains("sheaf_a_b______9 1.5"))
             #expect(lines.contains("# TYPE sheaf_a_b______9 gauge"))
             #expect(lines.contains("sheaf_isTrue 1") && !text.contains("text"))
+            #expect(lines.contains("sheaf_az_0_AZ____ 0") && !text.contains("7654321"))
             #expect(lines.contains("sheaf_commit 0"))
             await fixture.inspector.stop()
         }
