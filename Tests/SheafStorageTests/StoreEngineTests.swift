@@ -225,4 +225,26 @@ import Testing
             try engine.close()
         }
     }
+
+    @Test func `writers are delayed from 5 % above the allowed size on, and most from 15 % on`()
+        throws
+    {
+        // One segment counts twice its length; 24 live bytes allow 48, and 10,000 with the garbage.
+        for (length, expected) in [
+            (5_200, 0), (5_250, 0), (5_300, 0.1), (5_500, 0.5), (5_740, 0.98), (5_750, 1),
+            (8_000, 1),
+        ] as [(Int, Double)] {
+            var options = options(segmentLength: length)
+            options.liveShare = 0.5
+            options.freeGarbage = 9_952
+            let engine = try StoreEngine(opening: SimulatedVolume(seed: 10), options: options)
+            try append(1, to: engine)
+            try engine.flush()
+            #expect(engine.writerDelay == 0)
+            engine.updatePressure()
+            // The pressure is rounded to thousandths.
+            #expect(abs(engine.writerDelay - expected) < 0.0101, "\(length)")
+            try engine.close()
+        }
+    }
 }

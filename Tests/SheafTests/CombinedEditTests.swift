@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Returns the changes from a result with two rows to the last one.
-    private func changes(_ first: [RowEdit], _ second: [RowEdit]) throws -> Diff? {
+    private func changes(_ first: [RowEdit]?, _ second: [RowEdit]?) throws -> Diff? {
         let storage = try store.execute("SELECT 'same' AS a FROM t")
         return QueryResult(storage, edits: second).following(QueryResult(storage, edits: first))
             .changes
@@ -34,5 +34,18 @@ import Testing
             [.remove(at: 1, id: [9]), .insert(at: 0, id: [9], isUpdated: false)])
         #expect(changes?.deletions == [1])
         #expect(changes?.insertions == [1])
+    }
+
+    @Test func `up to 512 edits are combined, and the changes are unknown after more`() throws {
+        let edits = { (count: Int) in [RowEdit](repeating: .update(at: 1), count: count) }
+        let known = Diff(updates: [1])
+        #expect(try changes(edits(256), edits(256)) == known)
+        #expect(try changes(edits(256), edits(257)) == nil)
+        #expect(try changes(edits(512), []) == known)
+        #expect(try changes([], edits(512)) == known)
+        #expect(try changes([], edits(513)) == nil)
+        #expect(try changes([], []) == Diff())
+        #expect(try changes(nil, edits(1)) == nil)
+        #expect(try changes(edits(1), nil) == nil)
     }
 }

@@ -156,7 +156,8 @@ package struct KeyHistory {
     /// Whether compaction has dropped older operations.
     package private(set) var isCompactedAway = false
 
-    init(
+    /// Creates an iterator from the operation at `newest`, which must precede `limit`.
+    package init(
         of key: UnsafeRawBufferPointer, from newest: LogPosition, before limit: LogPosition,
         in snapshot: LogSnapshot
     ) {

@@ -103,14 +103,14 @@ extension StoreEngine {
     }
 
     /// Updates the cached garbage pressure, which can be read without a lock.
-    func updatePressure() {
+    package func updatePressure() {
         lastPressure.store(Int(min(garbagePressure(), 1_000) * 1_000), ordering: .relaxed)
     }
 
     /// The delay of writers as a share of the flush time, so that compaction keeps up.
     ///
     /// It rises from zero at 5 % above the limit to one at 15 %.
-    var writerDelay: Double {
+    package var writerDelay: Double {
         let excess = Double(lastPressure.load(ordering: .relaxed)) / 1_000 - 1.05
         return min(max(excess * 10, 0), 1)
     }

@@ -1,9 +1,9 @@
-import SheafQuery
+package import SheafQuery
 
 /// The rows of a result, as runs of old rows and single rows that edits changed.
 ///
 /// Edits are applied one by one; size and time depend on the number of edits, not of rows.
-struct RowRuns {
+package struct RowRuns {
     /// Consecutive rows.
     private struct RowRun {
         /// The old index of the first row; nil for a new row.
@@ -26,7 +26,7 @@ struct RowRuns {
     }
 
     /// Returns the diff of edits that result in `count` rows.
-    static func diff(_ edits: [RowEdit], count: Int) -> Diff {
+    package static func diff(_ edits: [RowEdit], count: Int) -> Diff {
         let before = edits.reduce(count) { count, edit in
             switch edit {
             case .insert: count - 1

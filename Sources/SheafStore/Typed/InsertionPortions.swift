@@ -1,11 +1,11 @@
-import SheafDocument
-import SheafStatements
+package import SheafDocument
+package import SheafStatements
 
 /// The portions in which the documents of a sequence are inserted.
 ///
 /// Most documents are encoded and inserted one by one. Others are inserted together as values: the
 /// first ones, so that their common names get numbers, and those that need `ValueEncoder`.
-struct InsertionPortions<Document> {
+package struct InsertionPortions<Document> {
     /// Number of documents whose common names get numbers.
     private static var namingLength: Int { 16 }
     /// Number of documents after which further names get numbers, and maximum number of values.
@@ -15,8 +15,10 @@ struct InsertionPortions<Document> {
     private var valueCount = Self.namingLength
     private var encodedCount = 0
 
+    package init() {}
+
     /// Returns the arguments of the next insertion; nil after the last document.
-    mutating func next(
+    package mutating func next(
         _ document: () -> Document?, encode: (Document) -> UnstampedDocument?,
         value: (Document) throws -> Value
     ) rethrows -> QueryArguments? {
