@@ -136,8 +136,15 @@ import Testing
         let last = "0000000006.log"
         // The operation at 323 is a delta record of car:1, with its previous pointer at 331; car:4
         // was removed at 192.
-        for previous in [0, 6 << 32 | 192, 6 << 32 | 323, 6 << 32 | 288, 1 << 32 | 192] as [UInt64]
-        {
+        let (missing, foreign, forward) = (
+            "the delta has no operation it is based on", "the chain of a key reaches another key",
+            "the chain of a key does not point backward"
+        )
+        for (previous, report) in [
+            (0, "323: \(missing)"), (6 << 32 | 192, "192: \(foreign)"),
+            (6 << 32 | 323, "323: \(forward)"), (6 << 32 | 288, nil),
+            (1 << 32 | 192, "323: \(missing)"),
+        ] as [(UInt64, String?)] {
             var changed = files
             changed[last] = FormatVectorBytes.setting(
                 try #require(files[last]), 8, at: 331, to: previous)
@@ -152,6 +159,7 @@ import Testing
                 continue
             }
             #expect(damage.file == last)
+            if let report { #expect("\(damage.offset): \(damage.reason)" == report) }
             _ = engine.checkLiveBytes()
             try engine.writeCheckpoint()
             #expect(try Verifier.verify(SimulatedVolume(files: changed)).isDamaged)

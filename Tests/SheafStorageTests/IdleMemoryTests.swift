@@ -46,6 +46,34 @@ struct IdleMemoryTests {
         try engine.close()
     }
 
+    @Test func `a buffer grows to twice its length, and from a mebibyte on to its usual length`()
+        throws
+    {
+        for (length, expected) in [
+            (65_536, 65_536), (65_544, 131_072), (131_080, 131_080), (1_048_576, 1_048_576),
+            (1_048_584, 8_388_608), (8_388_608, 8_388_608), (8_388_616, 8_388_616),
+        ] as [(Int, Int)] {
+            let engine = try StoreEngine(opening: SimulatedVolume(seed: 4))
+            #expect(engine.bufferLength == 2 * 65_536)
+            // The headers of the segment, the record and the operation, and the key.
+            _ = try engine.append(Self.batch(1, length: length - 128 - 64 - 20 - 1))
+            #expect(engine.pendingLength == length)
+            // The other buffer is as long as at first.
+            #expect(engine.bufferLength == expected + 65_536, "\(length)")
+        }
+    }
+
+    @Test func `buffers of more than a mebibyte are released`() throws {
+        for (length, kept) in [(1_048_576, 1_048_576), (1_048_584, 65_536)] as [(Int, Int)] {
+            let engine = try StoreEngine(opening: SimulatedVolume(seed: 5))
+            _ = try engine.append(Self.batch(1, length: length - 128 - 64 - 20 - 1))
+            try engine.flush()
+            engine.releaseBuffers()
+            #expect(engine.bufferLength == kept + 65_536, "\(length)")
+            try engine.close()
+        }
+    }
+
     @Test func `an idle store releases the buffers of a large commit`() async throws {
         var options = LogStoreOptions()
         options.idleMilliseconds = 20

@@ -140,6 +140,27 @@ import Testing
         #expect(options.runsMaintenance)
     }
 
+    @Test func `the lengths of segments follow the store, the flushes and the options`() {
+        var options = LogStoreOptions()
+        for (liveBytes, length) in [
+            (0, 1_048_576), (16_777_231, 1_048_576), (16_777_232, 1_048_577),
+            (268_435_455, 16_777_215), (268_435_456, 16_777_216), (.max, 16_777_216),
+        ] as [(Int, Int)] {
+            #expect(options.segmentLength(liveBytes: liveBytes) == length)
+        }
+        #expect(options.stagedSegmentLength == 67_108_864 && options.bulkSegmentLength == 0)
+        for (flush, length) in [
+            (1, 2), (1_073_741_823, 2_147_483_646), (1_073_741_824, 2_147_483_646),
+            (.max, 2_147_483_646),
+        ] as [(Int, Int)] {
+            options.bulkFlushLength = flush
+            #expect(options.bulkSegmentLength == length)
+        }
+        options.segmentLength = 5
+        #expect(options.segmentLength(liveBytes: 1 << 40) == 5)
+        #expect(options.stagedSegmentLength == 5)
+    }
+
     @Test func `a store keeps its two newest checkpoints`() throws {
         let volume = SimulatedVolume()
         let engine = try StoreEngine(opening: volume)

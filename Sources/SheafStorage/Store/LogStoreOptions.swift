@@ -74,10 +74,10 @@ package struct LogStoreOptions: Sendable {
     package init() {}
 
     /// The minimum length of a segment that begins within a long flush.
-    var bulkSegmentLength: Int { min(bulkFlushLength, Limits.maximumFileLength / 4) * 2 }
+    package var bulkSegmentLength: Int { min(bulkFlushLength, Limits.maximumFileLength / 4) * 2 }
 
     /// The maximum length of a segment with staged records, unless a record is longer.
-    var stagedSegmentLength: Int { segmentLength ?? 4 * Self.largestSegmentLength }
+    package var stagedSegmentLength: Int { segmentLength ?? 4 * Self.largestSegmentLength }
 
     static let smallestSegmentLength = 1 << 20
     static let largestSegmentLength = 16 << 20
@@ -86,7 +86,7 @@ package struct LogStoreOptions: Sendable {
     ///
     /// The segment in use and the prepared one are overhead; one sixteenth of the store each is
     /// acceptable.
-    func segmentLength(liveBytes: Int) -> Int {
+    package func segmentLength(liveBytes: Int) -> Int {
         if let segmentLength { return segmentLength }
         return min(max(liveBytes / 16, Self.smallestSegmentLength), Self.largestSegmentLength)
     }
