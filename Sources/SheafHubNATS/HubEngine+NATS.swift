@@ -22,15 +22,11 @@ extension HubEngine {
         certificateFile: String? = nil, keyFile: String? = nil, replicas: Int = 3
     ) -> HubEngine {
         HubEngine { database, _ in
-            var configuration = NATSConfiguration(
-                servers: servers, database: database, replicas: replicas)
-            if let credentialsFile { configuration.credentials = .file(credentialsFile) }
-            if authorityFile != nil || certificateFile != nil || keyFile != nil {
-                configuration.tls = NATSConfiguration.TLS(
-                    authorityFile: authorityFile, certificateFile: certificateFile,
-                    keyFile: keyFile)
-            }
-            return NATSHubLog(configuration)
+            NATSHubLog(
+                NATSConfiguration(
+                    servers: servers, database: database, replicas: replicas,
+                    credentialsFile: credentialsFile, authorityFile: authorityFile,
+                    certificateFile: certificateFile, keyFile: keyFile))
         }
     }
 }

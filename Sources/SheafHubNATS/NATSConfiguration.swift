@@ -68,6 +68,19 @@ package struct NATSConfiguration: Sendable {
         self.requestMilliseconds = requestMilliseconds
     }
 
+    /// Creates the configuration of an engine; a file is nil if the brokers do not need it.
+    package init(
+        servers: [String], database: Hello.DatabaseID, replicas: Int, credentialsFile: String?,
+        authorityFile: String?, certificateFile: String?, keyFile: String?
+    ) {
+        self.init(servers: servers, database: database, replicas: replicas)
+        if let credentialsFile { credentials = .file(credentialsFile) }
+        if authorityFile != nil || certificateFile != nil || keyFile != nil {
+            tls = TLS(
+                authorityFile: authorityFile, certificateFile: certificateFile, keyFile: keyFile)
+        }
+    }
+
     /// Whether connections without encryption are refused.
     package var requiresEncryption: Bool {
         tls != nil || servers.contains { $0.lowercased().hasPrefix("tls://") }

@@ -23,7 +23,7 @@ extension HubEngine {
 
 extension PostgreSQLEvent {
     /// The event in words, as far as the operator of a hub should know it.
-    fileprivate var sentences: [String] {
+    package var sentences: [String] {
         switch self {
         case .connected(let server): server.warnings.map { "PostgreSQL: \($0)" }
         case .changed(let old, let new):

@@ -90,4 +90,30 @@ import Testing
         #expect(sequences(queue.next()) == [1])
         #expect(sequences(queue.next()) == [])
     }
+
+    @Test func `a batch has the messages of one shard of one log`() throws {
+        let other = HubLogID(low: 2, high: 1)
+        var queue = AppendQueue()
+        #expect(queue.isIdle && sequences(queue.oldest) == [])
+        for (log, bytes) in [(Self.log, [5, 6]), (other, [7])] as [(HubLogID, [UInt8])] {
+            queue.append(AppendQueue.Item(log: log, id: TestedEngine.id(3, shard: 2), bytes: bytes))
+        }
+        let batches = [queue.next(), queue.next()].compactMap { $0 }
+        #expect(queue.isIdle == false)
+        #expect(batches.map(\.shard) == [HubShard(2, of: Self.log), HubShard(2, of: other)])
+        #expect(batches.map { $0.items.map(\.bytes) } == [[[5, 6]], [[7]]])
+        #expect(batches.map { $0.items.map(\.log) } == [[Self.log], [other]])
+        #expect(batches.map(\.isRepeated) == [false, false])
+        queue.putBackAll()
+        #expect(queue.isIdle)
+        queue.append(AppendQueue.Item(log: other, id: TestedEngine.id(4, shard: 2), bytes: [8]))
+        _ = queue.next()
+        let found = queue.next()
+        let last = try #require(found)
+        #expect(last.isRepeated && last.items.map(\.isRepeated) == [true, false])
+        queue.complete(again: [])
+        #expect(!queue.isIdle)
+        queue.complete(again: [])
+        #expect(queue.isIdle)
+    }
 }

@@ -188,4 +188,101 @@ import Testing
         let unknown = others.complete(query, entries(1...2), isCut: true)
         #expect(!unknown.isWanted && unknown.ended == nil)
     }
+
+    // MARK: Ends
+
+    @Test mutating func `a shard that is not followed has no last entry and no rereads`() throws {
+        shards.follow(shard, from: 1)
+        _ = read(entries(1...2))
+        shards.noticeAll()
+        let found = shards.nextQuery()
+        let query = try #require(found)
+        shards.reread(1...2, of: shard)
+        shards.unfollow(shard)
+        #expect(shards.lastEntries.isEmpty)
+        #expect(next() == nil)
+        // The entries of its query are not delivered, and their bytes are not counted.
+        let late = shards.complete(query, entries(3...4), isCut: true)
+        #expect(!late.isWanted && late.ended == nil)
+        #expect(shards.lastEntries.isEmpty)
+        shards.follow(shard, from: 3)
+        #expect(next() == "0: 3..., 980 bytes, follow 2")
+    }
+
+    @Test mutating func `a shard that is followed twice takes one turn, and has one last entry`() {
+        shards.follow(shard, from: 1)
+        shards.follow(other, from: 1)
+        shards.follow(shard, from: 5)
+        #expect(
+            read(entries(5...5)) == "0: 5..., 1000 bytes or one entry, follow 3, wanted")
+        #expect(
+            read(entries(1...3)) == "1: 1..., 1000 bytes or one entry, follow 2, wanted")
+        let last = shards.lastEntries
+        #expect(last.map(\.shard) == [shard, other])
+        #expect(last.map(\.number) == [5, 3])
+    }
+
+    @Test mutating func `consumed bytes cause one query for an entry without room`() {
+        shards.follow(shard, from: 1)
+        _ = read(entries(1...1, length: 900), isCut: true)
+        _ = read([], isCut: true)
+        let isDue = shards.consume(1, of: shard)
+        #expect(isDue)
+        #expect(next() == "0: 2..., 101 bytes, follow 1")
+        let isDueAgain = shards.consume(1, of: shard)
+        #expect(!isDueAgain)
+        #expect(next() == nil)
+    }
+
+    @Test mutating func `the rest of a reread is repeated after a failed query`() throws {
+        shards.reread(2...9, of: shard)
+        _ = read(entries(2...3), isCut: true)
+        let found = shards.nextQuery()
+        let query = try #require(found)
+        shards.repeatQuery(query)
+        #expect(next() == "0: 4...9, 980 bytes, reread 2...9")
+    }
+
+    @Test mutating func `an entry without room waits, also if bytes were read meanwhile`() throws {
+        shards.follow(shard, from: 3)
+        _ = read(entries(3...3, length: 900), isCut: true)
+        let found = shards.nextQuery()
+        let query = try #require(found)
+        shards.reread(1...1, of: shard)
+        #expect(
+            read(entries(1...1)) == "0: 1...1, 100 bytes, reread 1...1, wanted, ended 1...1")
+        _ = shards.complete(query, [], isCut: true)
+        #expect(next() == nil)
+        let isDue = shards.consume(20, of: shard)
+        #expect(isDue)
+        #expect(next() == "0: 4..., 110 bytes, follow 1")
+    }
+
+    @Test(arguments: [(16, true), (17, false)])
+    func `a longest message must fit before the next query of a large limit`(
+        _ rest: Int, _ hasRoom: Bool
+    ) {
+        // A sixteenth of the limit is longer than a message.
+        var test = FollowedShardsTests()
+        test.shards = FollowedShards(unreadLength: 16_000_016)
+        test.shards.follow(shard, from: 1)
+        let long = [UInt8](repeating: 1, count: 1_000_000)
+        let entries = (1...15).map { HubLogEntry($0, long) }
+        let last = HubLogEntry(16, [UInt8](repeating: 2, count: rest))
+        _ = test.read(entries + [last])
+        test.shards.noticeAll()
+        let found = test.next()
+        #expect(found == (hasRoom ? "0: 17..., 1000000 bytes, follow 1" : nil))
+    }
+
+    @Test(arguments: [(7, "0: 2..., 1 bytes, follow 1"), (8, nil)] as [(Int, String?)])
+    func `a query of a small limit has room for a byte`(_ length: Int, _ query: String?) {
+        var test = FollowedShardsTests()
+        test.shards = FollowedShards(unreadLength: 8)
+        test.shards.follow(shard, from: 1)
+        _ = test.read(test.entries(1...1, length: length))
+        test.shards.noticeAll()
+        let found = test.next()
+        #expect(found == query)
+    }
 }

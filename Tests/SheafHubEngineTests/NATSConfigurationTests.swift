@@ -93,6 +93,36 @@ import Testing
         }
     }
 
+    @Test func `an engine has three replicas, and the files that its caller names`() {
+        let database = HubLogID(low: 1, high: 2)
+        let plain = NATSConfiguration(servers: ["nats://a"], database: database)
+        #expect(plain.replicas == 3 && plain.prefix == "sheaf" && plain.tls == nil)
+        #expect(plain.unreadLength == 67_108_864 && plain.requestMilliseconds == 5_000)
+        if case .none = plain.credentials {} else { Issue.record("\(plain.credentials)") }
+
+        let files: [(authority: String?, certificate: String?, key: String?)] = [
+            (nil, nil, nil), ("a", nil, nil), (nil, "c", nil), (nil, nil, "k"), ("a", "c", "k"),
+        ]
+        for (authority, certificate, key) in files {
+            let found = NATSConfiguration(
+                servers: ["nats://a", "nats://b"], database: database, replicas: 5,
+                credentialsFile: nil, authorityFile: authority, certificateFile: certificate,
+                keyFile: key)
+            #expect(found.servers == ["nats://a", "nats://b"] && found.database == database)
+            #expect(found.replicas == 5)
+            #expect((found.tls == nil) == (authority == nil && certificate == nil && key == nil))
+            #expect(found.tls?.authorityFile == authority && found.tls?.keyFile == key)
+            #expect(found.tls?.certificateFile == certificate)
+            if case .none = found.credentials {} else { Issue.record("\(found.credentials)") }
+        }
+        let named = NATSConfiguration(
+            servers: [], database: database, replicas: 1, credentialsFile: "hub.creds",
+            authorityFile: nil, certificateFile: nil, keyFile: nil)
+        var path: String?
+        if case .file(let found) = named.credentials { path = found }
+        #expect(path == "hub.creds" && named.tls == nil)
+    }
+
     @Test func `connections are encrypted if a file or the URL of a broker requires it`() {
         func isEncrypted(_ servers: [String], _ tls: NATSConfiguration.TLS? = nil) -> Bool {
             NATSConfiguration(servers: servers, database: .init(low: 1, high: 1), tls: tls)

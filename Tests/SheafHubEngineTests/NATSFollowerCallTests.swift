@@ -176,6 +176,16 @@ import Testing
         #expect(follower.subscription == 7)
     }
 
+    @Test mutating func `another subscription has its own time to deliver an entry`() {
+        follower.checked(last: 5, at: 0)
+        follower.subscribed(8, at: Self.second)
+        beat(at: 3 * Self.second)
+        #expect(follower.action(at: 3 * Self.second) == .nothing)
+        follower.checked(last: 5, at: 3 * Self.second)
+        #expect(follower.action(at: 4_500_000_000) == .nothing)
+        #expect(follower.action(at: 4_500_000_001) == .subscribe)
+    }
+
     @Test mutating func `an entry, and another subscription, begin the comparisons anew`() {
         for due in [4, 12] as [UInt64] {
             beat(at: (due - 1) * Self.second)

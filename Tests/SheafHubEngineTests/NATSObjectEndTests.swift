@@ -61,6 +61,9 @@ import Testing
         #expect(throws: Malformed.truncated(at: 0)) {
             try decode([UInt8](repeating: 0, count: 7))
         }
+        #expect(throws: Malformed.truncated(at: 4)) {
+            try decode(Array("SHO1".utf8) + [0, 0, 0, 0])
+        }
         #expect(throws: Malformed.invalid("another first field than SHO1", at: 0)) {
             try decode(message(length: 1, count: 1, hashes: 1, signature: "SHO2"))
         }

@@ -40,7 +40,7 @@
             _ configuration: PostgreSQLConfiguration, _ signal: WorkerSignal
         ) throws(PQFailure) -> PQConnection {
             if let failure = signal.failure { throw failure }
-            try check(configuration.connection)
+            try check(configuration)
             let warnings = ServerWarnings()
             let pointer = try connect(configuration.connection)
             PQsetNoticeReceiver(
@@ -87,27 +87,18 @@
         }
 
         /// Throws if a string does not configure connections; its text may contain a password.
-        private static func check(_ string: String) throws(PQFailure) {
-            let options = PQconninfoParse(string, nil)
+        private static func check(
+            _ configuration: PostgreSQLConfiguration
+        ) throws(PQFailure) {
+            let options = PQconninfoParse(configuration.connection, nil)
             defer { PQconninfoFree(options) }
-            guard options != nil, !hasUnencodedSecret(string) else {
+            guard options != nil, !configuration.hasUnencodedSecret else {
                 throw PQFailure(
                     .refused,
                     "the connection string is malformed; right are `host=a,b dbname=hubs user=hub` "
                         + "and `postgresql://hub@a,b/hubs`, with %2F for / and %40 for @ in the "
                         + "password")
             }
-        }
-
-        /// Whether the password of a URL is not encoded.
-        ///
-        /// The library would take a part of it for a host or port, which its errors have.
-        private static func hasUnencodedSecret(_ string: String) -> Bool {
-            let schemes = ["postgresql://", "postgres://"]
-            guard let scheme = schemes.first(where: { string.hasPrefix($0) }) else { return false }
-            let rest = string.dropFirst(scheme.count).prefix { $0 != "?" }
-            guard let at = rest.lastIndex(of: "@") else { return false }
-            return rest[..<at].contains { $0 == "/" || $0 == "@" }
         }
 
         /// The statements of the connection, which wait with the signal of a thread.

@@ -26,6 +26,17 @@ package struct PostgreSQLConfiguration: Sendable {
         self.report = report
     }
 
+    /// Whether the connection is a URL with a password that is not encoded.
+    ///
+    /// The library would take a part of it for a host or port, which its errors have.
+    package var hasUnencodedSecret: Bool {
+        let schemes = ["postgresql://", "postgres://"]
+        guard let scheme = schemes.first(where: { connection.hasPrefix($0) }) else { return false }
+        let rest = connection.dropFirst(scheme.count).prefix { $0 != "?" }
+        guard let at = rest.lastIndex(of: "@") else { return false }
+        return rest[..<at].contains { $0 == "/" || $0 == "@" }
+    }
+
     /// Parameters of libpq for connections that lack them.
     ///
     /// A lost server is noticed after 10 seconds, and one that is not writable is not used.

@@ -24,6 +24,11 @@ package struct PostgreSQLServer: Equatable, Sendable {
     package func hasHistory(of other: PostgreSQLServer) -> Bool {
         systemIdentifier == other.systemIdentifier && timeline == other.timeline
     }
+
+    /// Whether this is a former primary of the cluster of another server.
+    package func precedes(_ other: PostgreSQLServer) -> Bool {
+        systemIdentifier == other.systemIdentifier && timeline < other.timeline
+    }
 }
 
 /// A setting of a server under which an acknowledged message can be lost.

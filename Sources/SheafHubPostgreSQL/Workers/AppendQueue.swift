@@ -11,9 +11,9 @@ package import SheafHubLog
 package struct AppendQueue: Sendable {
     /// A message to append.
     package struct Item: Sendable {
-        let log: HubLogID
+        package let log: HubLogID
         package let id: HubMessageID
-        let bytes: [UInt8]
+        package let bytes: [UInt8]
         /// Whether the message may be stored.
         package fileprivate(set) var isRepeated = false
 
@@ -28,10 +28,10 @@ package struct AppendQueue: Sendable {
 
     /// Messages that are committed together.
     package struct Batch: Sendable {
-        let shard: HubShard
+        package let shard: HubShard
         package var items: [Item]
         /// Whether one of the messages may be stored.
-        var isRepeated: Bool { items.contains { $0.isRepeated } }
+        package var isRepeated: Bool { items.contains { $0.isRepeated } }
     }
 
     /// The identity of a message in the queue.
@@ -62,7 +62,7 @@ package struct AppendQueue: Sendable {
     package var oldest: Batch? { inFlight.first }
 
     /// Whether no batch is in flight.
-    var isIdle: Bool { inFlight.isEmpty }
+    package var isIdle: Bool { inFlight.isEmpty }
 
     /// Takes the next batch to send; nil if there is none, or enough are in flight.
     package mutating func next() -> Batch? {

@@ -126,9 +126,7 @@
                     state.server = server
                     return Optional(server)
                 }
-                let isOld =
-                    last.systemIdentifier == server.systemIdentifier
-                    && last.timeline > server.timeline
+                let isOld = server.precedes(last)
                 if !isOld { state.server = server }
                 return isOld ? nil : last
             }
