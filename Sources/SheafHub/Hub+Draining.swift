@@ -48,16 +48,25 @@ extension Hub {
         // Clients that connect elsewhere at once would be a burst for the other hubs.
         numbers.shuffle()
         let start = Clock.system.monotonicNanoseconds()
-        let whole = min(
-            UInt64(clamping: options.closingSeconds) * 1_000_000_000,
-            UInt64(numbers.count) * Self.stepNanoseconds)
         for (index, number) in numbers.enumerated() {
             peer.request {
                 $0?.end(connection: number, because: "the hub stops; connect to another one")
             }
-            let due = start + whole * UInt64(index + 1) / UInt64(numbers.count)
+            let due = Self.closingEnd(
+                of: index + 1, among: numbers.count, from: start, within: options.closingSeconds)
             while pause(until: due) {}
         }
+    }
+
+    /// Returns the time until which no other connection ends, in nanoseconds.
+    ///
+    /// - Parameter number: The number of the connection that has ended last, from 1.
+    package static func closingEnd(
+        of number: Int, among count: Int, from start: UInt64, within seconds: Int
+    ) -> UInt64 {
+        let whole = min(
+            UInt64(clamping: seconds) * 1_000_000_000, UInt64(count) * stepNanoseconds)
+        return start + whole * UInt64(number) / UInt64(count)
     }
 
     /// Waits a moment; returns whether the deadline has not passed.

@@ -30,13 +30,17 @@ extension Hub {
 }
 
 /// The choice of the version that all hubs can read.
-struct FormatUpgrade {
+package struct FormatUpgrade {
     let current: UInt8
     let own: ClosedRange<UInt8>
     let others: [HubStatus.OtherHub]
 
+    package init(current: UInt8, own: ClosedRange<UInt8>, others: [HubStatus.OtherHub]) {
+        (self.current, self.own, self.others) = (current, own, others)
+    }
+
     /// Returns the newest version of this hub; throws if a live hub cannot read it.
-    func newest() throws(HubError) -> UInt8 {
+    package func newest() throws(HubError) -> UInt8 {
         guard own.upperBound > current else { return current }
         let newest = own.upperBound
         let older = others.filter { !$0.formats.contains(Int(newest)) }

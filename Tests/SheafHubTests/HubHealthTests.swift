@@ -101,6 +101,46 @@ import Testing
             #expect(status([("Transfer-Encoding", "chunked")]) == 413)
         }
 
+        @Test func `each refusal names what is right, and ends the connection`() {
+            let routes = HealthRoutes()
+            func answer(_ method: String, _ target: String, length: Int = 0) -> [String] {
+                let request = HTTPRequest(
+                    method: method, target: Array(target.utf8),
+                    header: [(name: "Content-Length", value: "\(length)")])
+                guard let response = routes.refusal(of: request) else { return [] }
+                var lines = ["\(response.status) \(response.contentType)"]
+                if case .bytes(let bytes) = response.body {
+                    lines.append(String(decoding: bytes, as: UTF8.self))
+                }
+                return lines + response.fields.map { "\($0.name): \($0.value)" }
+            }
+            let type = "text/plain; charset=utf-8"
+            for path in ["/live", "/ready", "/metrics"] {
+                for method in ["GET", "HEAD"] { #expect(answer(method, path) == []) }
+                let lines = [
+                    "405 \(type)", "the method of \(path) is GET\n", "Connection: close",
+                    "Allow: GET, HEAD",
+                ]
+                #expect(answer("POST", path, length: 1) == lines)
+                #expect(
+                    answer("GET", path, length: 1) == [
+                        "413 \(type)", "the request has a body, and none is expected\n",
+                        "Connection: close",
+                    ])
+            }
+            for path in ["/", "/live/", "/liv"] {
+                #expect(
+                    answer("POST", path, length: 1) == [
+                        "404 \(type)", "the paths are /live, /ready and /metrics\n",
+                        "Connection: close",
+                    ])
+            }
+            let long = HTTPRequest(
+                method: "POST", target: Array("/".utf8),
+                header: [(name: "x", value: String(repeating: "a", count: 20_000))])
+            #expect(routes.refusal(of: long)?.status == 431)
+        }
+
         @Test func `256 clients are served at a time, for 2 s each`() {
             #expect(HealthServer.connections == 256)
             #expect(HealthServer.seconds == 2)

@@ -111,8 +111,13 @@ import Testing
         #expect(settings.verificationMilliseconds(of: manifest) == Self.hour + 2_000)
         settings.bytesPerSecond = 4 << 20
         #expect(settings.verificationMilliseconds(of: manifest) == Self.hour + 4_000)
+        settings.bytesPerSecond = 0
+        #expect(settings.verificationMilliseconds(of: manifest) == Self.hour + 16_777_216_000)
         settings.verificationMilliseconds = .max
         #expect(settings.verificationMilliseconds(of: manifest) == .max)
+        // Twice its milliseconds are more than a number has.
+        let long = self.manifest(entry: 1, at: Self.start, length: UInt64.max / 2_000 + 1)
+        #expect(HubSettings().verificationMilliseconds(of: long) == .max)
     }
 
     @Test func `a limit of bytes delays neither a hub that stops nor one without a limit`() {

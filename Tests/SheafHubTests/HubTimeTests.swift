@@ -244,6 +244,36 @@ import Testing
         #expect(Hub.answerDeadline(from: Self.start) == end)
     }
 
+    @Test(
+        arguments: [
+            (1, 1, 10, 20), (1, 4, 10, 20), (4, 4, 10, 80), (500, 500, 10, 10_000),
+            (1, 501, 10, 19), (250, 1_000, 10, 2_500), (1_000, 1_000, 10, 10_000), (3, 3, 0, 0),
+            (3, 3, -1, 0), (50, 50, 1, 1_000), (51, 102, 1, 500),
+        ] as [(Int, Int, Int, UInt64)])
+    func `connections end 20 ms apart, and all of them within the time of the options`(
+        _ number: Int, _ count: Int, _ seconds: Int, _ milliseconds: UInt64
+    ) {
+        let end = Hub.closingEnd(of: number, among: count, from: Self.start, within: seconds)
+        #expect((end - Self.start) / 1_000_000 == milliseconds)
+    }
+
+    @Test func `transfers take their time one after the other, and none in advance`() {
+        var times = TransferTimes(bytesPerSecond: 1_000)
+        let transfers: [(bytes: Int, now: UInt64, end: UInt64)] = [
+            (500, 7, 500_000_007), (0, 8, 500_000_007), (1, 500_000_007, 501_000_007),
+            (2_000, 900_000_000, 2_900_000_000),
+        ]
+        for (bytes, now, expected) in transfers {
+            let end = times.end(of: bytes, from: now)
+            #expect(end == expected)
+        }
+        for rate in [1, 0, -1] {
+            var slow = TransferTimes(bytesPerSecond: rate)
+            let end = slow.end(of: 3, from: 0)
+            #expect(end == 3_000_000_000)
+        }
+    }
+
     // MARK: Files
 
     /// The times at which a file is tried in vain, each at the end of the wait before.

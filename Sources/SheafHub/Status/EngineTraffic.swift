@@ -1,5 +1,5 @@
 package import SheafHubLog
-import SheafReplication
+package import SheafReplication
 
 /// The messages of a hub, and the answers of the engine.
 package struct EngineTraffic: Sendable {
@@ -8,8 +8,8 @@ package struct EngineTraffic: Sendable {
     package private(set) var appendedLength: UInt64 = 0
     package private(set) var readCount: UInt64 = 0
     package private(set) var readLength: UInt64 = 0
-    private(set) var failedCount: UInt64 = 0
-    private(set) var lastFailure: HubLogError?
+    package private(set) var failedCount: UInt64 = 0
+    package private(set) var lastFailure: HubLogError?
     /// When a beat of this hub last returned from the engine.
     package var returnedAt: UInt64?
     /// Why entries do not arrive, and since when; nil while they do.
@@ -63,7 +63,7 @@ package struct EngineTraffic: Sendable {
     /// Forgets the messages for which the hub no longer waits.
     ///
     /// The engine has not answered for a message whose documents are stored in later messages.
-    mutating func forgetReplaced(_ progress: HubProgress) {
+    package mutating func forgetReplaced(_ progress: HubProgress) {
         guard !unanswered.isEmpty else { return }
         var first: [UInt16: UInt64] = [:]
         for shard in progress.shards { first[shard.number] = shard.firstUnstored }
@@ -74,12 +74,12 @@ package struct EngineTraffic: Sendable {
     }
 
     /// Forgets the messages of a shard that is not followed any more.
-    mutating func forget(_ shard: HubShard) {
+    package mutating func forget(_ shard: HubShard) {
         unanswered = unanswered.filter { $0.key.shard != shard.number }
         if unanswered.isEmpty { lastFailure = nil }
     }
 
-    mutating func connected() { disconnection = nil }
+    package mutating func connected() { disconnection = nil }
 
     package mutating func disconnected(_ error: HubLogError, at now: UInt64) {
         disconnection = (error, disconnection?.since ?? now)
@@ -94,7 +94,7 @@ package struct EngineTraffic: Sendable {
         }
     }
 
-    mutating func failed(_ error: HubLogError) {
+    package mutating func failed(_ error: HubLogError) {
         failedCount += 1
         lastFailure = error
     }
@@ -111,5 +111,5 @@ package struct EngineTraffic: Sendable {
     }
 
     /// When the oldest message without an answer was appended; nil if there is none.
-    var oldestUnanswered: UInt64? { unanswered.values.map { $0.at }.min() }
+    package var oldestUnanswered: UInt64? { unanswered.values.map { $0.at }.min() }
 }

@@ -14,8 +14,8 @@ package struct HubSample: Sendable {
     package var configurationFailure: String?
     package var traffic = EngineTraffic()
     package var hubs = OtherHubs()
-    var maintenance = MaintenanceCounts()
-    var files = Files()
+    package var maintenance = MaintenanceCounts()
+    package var files = Files()
     /// Whether clients can connect.
     package var isListening = false
     package var isDraining = false
@@ -30,14 +30,14 @@ package struct HubSample: Sendable {
 
 extension HubSample {
     /// The files of documents, after the last step of their thread.
-    struct Files: Sendable {
+    package struct Files: Sendable {
         /// Number of files that the engine may lack, and of those among them that this hub has.
-        var unstoredCount = 0
-        var localCount = 0
+        package var unstoredCount = 0
+        package var localCount = 0
         /// The commit up to which the references of documents are known.
-        var commit: UInt64 = 0
+        package var commit: UInt64 = 0
         /// A failure that has not ended.
-        var failure: String?
+        package var failure: String?
     }
 }
 
