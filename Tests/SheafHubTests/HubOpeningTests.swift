@@ -62,4 +62,36 @@ import Testing
         #expect(try await hub.peer.cars() == ["a"])
         try await hub.close()
     }
+
+    @Test(
+        arguments: [
+            (.disconnected("a"), true), (.timeout("a"), true), (.full("a"), true),
+            (.unsupported(trait: "a"), false), (.missing("a"), false), (.damaged("a"), false),
+            (.refused("a"), false),
+        ] as [(HubLogError, Bool)])
+    func `a hub waits for an engine that may respond later, and for no other one`(
+        _ error: HubLogError, _ isTemporary: Bool
+    ) async throws {
+        let engine = HubEngine { _, _ in FailingLog(error) }
+        let configuration = HubScene().configuration(.random())
+        let found = await #expect(throws: HubError.self) {
+            try await Hub.inMemory(
+                configuration: configuration, engine: engine, options: HubOptions(startSeconds: 0))
+        }
+        let wait = isTemporary ? "; the engine has not responded for 0 s" : ""
+        #expect(found?.message == "\(error)" + wait)
+    }
+}
+
+/// A hub log that does not start.
+private final class FailingLog: UnsupportedHubLog {
+    static let trait = "none"
+
+    private let error: HubLogError
+
+    init(_ error: HubLogError) {
+        self.error = error
+    }
+
+    func start(_ host: any HubLogHost) throws(HubLogError) { throw error }
 }

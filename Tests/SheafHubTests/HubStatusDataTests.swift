@@ -152,6 +152,50 @@ import Testing
         #expect(counts.counts["trims"] == 4 && counts.counts["written_snapshots"] == 0)
     }
 
+    @Test func `each event of the maintenance is counted under its name`() {
+        let events: [(HubMaintenance.Event, name: String?, count: UInt64)] = [
+            (.shared(Self.log, loadedDocuments: 12), "loaded_documents", 12), (.waits, nil, 0),
+            (.replaces(.request), "replacements", 1),
+            (.snapshot(.written(shard: 0, entry: 5)), "written_snapshots", 1),
+            (.snapshot(.verified(shard: 0, entry: 5)), "verified_snapshots", 1),
+            (.snapshot(.refused(shard: 0, reason: "a")), "refused_snapshots", 1),
+            (.snapshot(.trimmed(shard: 0, before: 5)), "trims", 1),
+            (.snapshot(.untrimmed(shard: 0, reason: "a")), "failed_maintenance", 1),
+            (.snapshot(.removed("part/1")), "removed_objects", 1),
+        ]
+        for (event, name, count) in events {
+            var counts = MaintenanceCounts()
+            counts.add(event)
+            let changed = counts.counts.filter { $0.value > 0 }
+            let expected: [String: UInt64] = name.map { [$0: count] } ?? [:]
+            #expect(changed == expected)
+            #expect(event.isWaiting == (name == nil))
+        }
+    }
+
+    @Test func `the cause of a replacement is named`() {
+        let incident = ShardIncident(.truncation, entry: 7)
+        let causes: [(HubMaintenance.Cause, String)] = [
+            (.request, "on request"),
+            (.takeover, "because the hub that had begun to do so has not finished"),
+            (
+                .incident(incident),
+                "because entries that existed are gone or changed (at entry 7)"
+            ),
+        ]
+        for (cause, sentence) in causes { #expect(cause.sentence == sentence) }
+    }
+
+    @Test func `a hub may have the only copies of files until their documents are known`() {
+        var files = HubSample.Files()
+        let isUnknown = [0, 1].map { files.mayHaveOnlyCopies(through: $0) }
+        #expect(isUnknown == [false, true])
+        files.commit = 7
+        #expect(!files.mayHaveOnlyCopies(through: 7) && files.mayHaveOnlyCopies(through: 8))
+        files.localCount = 1
+        #expect(files.mayHaveOnlyCopies(through: 7))
+    }
+
     @Test func `a failure of the maintenance is a reason, once`() {
         var sample = sample()
         _ = sample.maintenance.record(.configuration("no\n configuration"), ofSnapshots: false)

@@ -50,7 +50,8 @@ extension HubThreads {
 }
 
 extension MaintenanceCounts {
-    fileprivate mutating func add(_ event: HubMaintenance.Event) {
+    /// Counts an event.
+    package mutating func add(_ event: HubMaintenance.Event) {
         switch event {
         case .shared(_, let count): add("loaded_documents", count)
         case .waits: break
@@ -67,7 +68,7 @@ extension MaintenanceCounts {
 
 extension HubMaintenance.Cause {
     /// The rest of a sentence about the replacement.
-    fileprivate var sentence: String {
+    package var sentence: String {
         switch self {
         case .request: "on request"
         case .takeover: "because the hub that had begun to do so has not finished"

@@ -174,8 +174,7 @@ final class HubThreads: Sendable {
 
     /// Whether this hub may have files of documents up to a commit that the engine lacks.
     func mayHaveOnlyCopies(through commit: UInt64) -> Bool {
-        let files = state.withLock { $0.sample.files }
-        return files.localCount > 0 || files.commit < commit
+        state.withLock { $0.sample.files }.mayHaveOnlyCopies(through: commit)
     }
 
     /// Records the beats of the hubs of a log from now on.

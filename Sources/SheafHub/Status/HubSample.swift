@@ -32,12 +32,26 @@ extension HubSample {
     /// The files of documents, after the last step of their thread.
     package struct Files: Sendable {
         /// Number of files that the engine may lack, and of those among them that this hub has.
-        package var unstoredCount = 0
-        package var localCount = 0
+        package var unstoredCount: Int
+        package var localCount: Int
         /// The commit up to which the references of documents are known.
-        package var commit: UInt64 = 0
+        package var commit: UInt64
         /// A failure that has not ended.
         package var failure: String?
+
+        package init(
+            unstoredCount: Int = 0, localCount: Int = 0, commit: UInt64 = 0, failure: String? = nil
+        ) {
+            self.unstoredCount = unstoredCount
+            self.localCount = localCount
+            self.commit = commit
+            self.failure = failure
+        }
+
+        /// Whether this hub may have files of documents up to a commit that the engine lacks.
+        package func mayHaveOnlyCopies(through commit: UInt64) -> Bool {
+            localCount > 0 || self.commit < commit
+        }
     }
 }
 
