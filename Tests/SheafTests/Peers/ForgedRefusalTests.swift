@@ -58,6 +58,12 @@ struct ForgedRefusalTests {
             record()
         }
 
+        /// Runs a statement on the replicator's store.
+        func write(_ statement: DQL) throws {
+            try scene.nodes[0].execute(statement)
+            record()
+        }
+
         private func record() {
             for effect in replicator.drainEffects() {
                 switch effect {
@@ -103,6 +109,37 @@ struct ForgedRefusalTests {
         try hostilePeer.refuse("cars", ["c3"], commit: newest)
         #expect(hostilePeer.refusals.writes.map(\.documentID.json) == [#""c1""#, #""c2""#])
         #expect(!hostilePeer.isClosed)
+    }
+
+    private static let refusedCommits: [(Int?, Int, [Int])] = [
+        (nil, 3, [0, 1, 3]), (nil, 2, [0, 1]), (nil, 1, [0, 1]), (nil, 0, [0]),
+        (0, 3, [1, 3]), (1, 3, [3]), (2, 3, [3]), (3, 3, [3]), (3, 1, [1]), (0, 0, [0]),
+    ]
+
+    /// Refuses a document written by commits 0, 1 and 3; the last one counts although it is
+    /// acknowledged.
+    @Test(arguments: refusedCommits)
+    func `a refusal names the unacknowledged commits of a document up to its batch`(
+        _ acknowledged: Int?, _ refused: Int, _ named: [Int]
+    ) throws {
+        let hostilePeer = try HostilePeer(count: 1)
+        let statements: [DQL] = [
+            "INSERT INTO cars DOCUMENTS ({'_id': 'd', 'n': 1})",
+            "UPDATE cars SET n = 2 WHERE _id = 'd'", "UPDATE cars SET n = 2 WHERE _id = 'c0'",
+            "UPDATE cars SET n = 3 WHERE _id = 'd'",
+        ]
+        var commits: [UInt64] = []
+        for statement in statements {
+            try hostilePeer.write(statement)
+            commits.append(hostilePeer.newestCommit)
+        }
+        if let acknowledged {
+            let message = Acknowledge(generation: 1, commit: commits[acknowledged])
+            hostilePeer.send(.acknowledge, message.bytes)
+        }
+        try hostilePeer.refuse("cars", ["d"], commit: commits[refused])
+        let found = hostilePeer.refusals.writes.map(\.commitIDs)
+        #expect(found == [named.map { Int64(commits[$0]) }])
     }
 
     @Test func `a refusal with an unknown generation ends the connection`() throws {

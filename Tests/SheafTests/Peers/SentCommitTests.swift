@@ -180,6 +180,9 @@ struct SentCommitTests {
         for statement in statements { try scene.nodes[0].store.execute(statement) }
         try scene.published(0)
         #expect(try lines(scene, sent) == ["announced 0: b c d"])
+        // The last commit has no document for the peer.
+        let status = scene.nodes[0].replicator.allStatuses[scene.nodes[1].key]
+        #expect(status?.deliveredUpTo == scene.nodes[0].newestCommit - 1)
         try scene.execute(0, boat)
         #expect(try lines(scene, sent) == ["announced 0:"])
         #expect(try scene.checksums() == 1)

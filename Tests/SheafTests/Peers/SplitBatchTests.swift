@@ -118,13 +118,16 @@ struct SplitBatchTests {
     // MARK: Newer commits
 
     /// Returns peers and the batches to the second one, which has received the first part.
-    private func begin(_ limits: ReplicatorLimits) throws -> (DocumentScene, SentTranscript) {
+    private func begin(
+        _ limits: ReplicatorLimits, _ query: String = "SELECT * FROM cars WHERE n < 5",
+        _ rights: PeerRights? = nil
+    ) throws -> (DocumentScene, SentTranscript) {
         let scene = try DocumentScene(2, limits)
         let cars = ["a", "b", "c", "d", "e"].map { "({'_id': '\($0)', 'n': 0})" }
         try scene.execute(
             0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(cars.joined(separator: ", "))"))
-        try scene.subscribe(1, ["SELECT * FROM cars WHERE n < 5"])
-        let sent = try scene.connectRecorded(0, 1).sent
+        try scene.subscribe(1, [query])
+        let sent = try scene.connectRecorded(0, 1, rightsOfRight: rights).sent
         for _ in 0..<1_000 where sent.numbers.isEmpty { try scene.run(steps: 1) }
         return (scene, sent)
     }
@@ -181,5 +184,52 @@ struct SplitBatchTests {
         }
         expected.append("\(numbers[7]):")
         #expect(sent.lines(after: base) == expected)
+    }
+
+    /// Inserts a document after the first part of other ones.
+    @Test(arguments: [false, true])
+    func `a commit during a first sync of a ranking or of a limited peer follows it`(
+        _ isLimited: Bool
+    ) throws {
+        let query = isLimited ? "SELECT * FROM cars" : "SELECT * FROM cars ORDER BY n LIMIT 9"
+        let rights = isLimited ? PeerRights(read: ["cars": "true"], write: [:]) : nil
+        let (_, known) = try begin(ReplicatorLimits(), query, rights)
+        #expect(known.texts == ["a b c d e (of \(isLimited ? 0 : 5))"])
+        var limits = ReplicatorLimits()
+        (limits.part, limits.completeStep) = (1, 0)
+        let (scene, sent) = try begin(limits, query, rights)
+        let first = try #require(sent.numbers.first)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'z', 'n': 1})")
+        try scene.run()
+        let expected = batches(
+            ["a", "b", "c", "d", "e"], known.lengths, limits, isCounted: !isLimited)
+        #expect(
+            sent.lines(after: first) == expected + [isLimited ? "1: z" : "1: z (of 0)"])
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
+    }
+
+    /// Fills a part of a batch over several iterations, then makes the peers reconcile.
+    @Test(arguments: [6, 8, 10, 14, 18])
+    func `an unfinished part is discarded when the peers reconcile`(_ steps: Int) throws {
+        var limits = ReplicatorLimits()
+        (limits.evaluated, limits.limitedChanges) = (60, 4)
+        let scene = try DocumentScene(2, limits)
+        let cars = ids.map { "({'_id': '\($0)', 'n': 0})" }
+        try scene.execute(
+            0, DQL(verbatim: "INSERT INTO cars DOCUMENTS \(cars.joined(separator: ", "))"))
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let rights = PeerRights(read: ["cars": "true"], write: [:])
+        let sent = try scene.connectRecorded(0, 1, rightsOfRight: rights).sent
+        for _ in 0..<100 where !scene.nodes[1].sent.contains(.want) { try scene.run(steps: 1) }
+        try scene.run(steps: steps)
+        try scene.execute(0, "UPDATE cars SET n = 1 WHERE _id < 'c5'")
+        for _ in 0..<3 { try scene.advance(milliseconds: 1_000) }
+        // Each changed document is sent in a single batch after the peers have reconciled.
+        let restart = try #require(sent.texts.lastIndex(of: "restart "))
+        let found = sent.texts[(restart + 1)...].flatMap { $0.split(separator: " ") }
+        for id in ids.prefix(5) {
+            #expect(found.count { $0 == id } == 1, "\(id) in \(sent.texts)")
+        }
+        #expect(try scene.checksums() == 1)
     }
 }
