@@ -205,7 +205,8 @@ extension Sender {
         of documents: Want.Documents, _ ranked: [[UInt8]], in snapshot: DocumentSnapshot,
         _ context: PeerContext
     ) -> Int? {
-        if case .some(let addresses, _) = documents { return addresses.count }
+        // A document that the versions of both peers name is listed twice.
+        if case .some(let addresses, _) = documents { return Set(addresses).count }
         guard !context.access.isRestricted else { return nil }
         if matcher.isRanked { return ranked.count }
         var count = 0

@@ -52,6 +52,7 @@ struct EnteredDocumentTests {
         #expect(try scene.rows(0, "SELECT n FROM cars WHERE _id = 'a'") == [#"{"n":0.3}"#])
         // Documents that follow the first result may be outdated at the peer.
         #expect(try batches(0, "DELETE FROM cars WHERE _id = 'a'").first == "restart ")
+        for _ in 0..<3 { try scene.advance(milliseconds: 5_000) }
         #expect(
             try scene.rows(1, "SELECT _id FROM cars ORDER BY n LIMIT 2")
                 == [#"{"_id":"b"}"#, #"{"_id":"c"}"#])
