@@ -65,7 +65,7 @@ extension Hub {
         of number: Int, among count: Int, from start: UInt64, within seconds: Int
     ) -> UInt64 {
         let whole = min(
-            UInt64(clamping: seconds) * 1_000_000_000, UInt64(count) * stepNanoseconds)
+            HubOptions.nanoseconds(seconds), UInt64(count) * stepNanoseconds)
         return start + whole * UInt64(number) / UInt64(count)
     }
 
@@ -87,7 +87,7 @@ extension Hub {
 
     /// Returns the time until which the thread of the peer must answer a question.
     package static func answerDeadline(from now: UInt64) -> UInt64 {
-        now + UInt64(clamping: answerSeconds) * 1_000_000_000
+        now + HubOptions.nanoseconds(answerSeconds)
     }
 
     private func unacknowledged() -> Int? { answer { $0.hubProgress?.unacknowledgedCount ?? 0 } }
@@ -113,6 +113,6 @@ extension Hub {
     }
 
     private func deadline(seconds: Int) -> UInt64 {
-        Clock.system.monotonicNanoseconds() + UInt64(clamping: seconds) * 1_000_000_000
+        Clock.system.monotonicNanoseconds() + HubOptions.nanoseconds(seconds)
     }
 }

@@ -248,13 +248,24 @@ import Testing
         arguments: [
             (1, 1, 10, 20), (1, 4, 10, 20), (4, 4, 10, 80), (500, 500, 10, 10_000),
             (1, 501, 10, 19), (250, 1_000, 10, 2_500), (1_000, 1_000, 10, 10_000), (3, 3, 0, 0),
-            (3, 3, -1, 0), (50, 50, 1, 1_000), (51, 102, 1, 500),
+            (3, 3, -1, 0), (50, 50, 1, 1_000), (51, 102, 1, 500), (3, 3, .max, 60),
         ] as [(Int, Int, Int, UInt64)])
     func `connections end 20 ms apart, and all of them within the time of the options`(
         _ number: Int, _ count: Int, _ seconds: Int, _ milliseconds: UInt64
     ) {
         let end = Hub.closingEnd(of: number, among: count, from: Self.start, within: seconds)
         #expect((end - Self.start) / 1_000_000 == milliseconds)
+    }
+
+    @Test func `times that no hub reaches end in 31 years`() {
+        let times: [(Int, UInt64)] = [
+            (.min, 0), (-1, 0), (0, 0), (1, 1_000_000_000), (999_999_999, 999_999_999_000_000_000),
+            (1_000_000_000, 1_000_000_000_000_000_000),
+            (1_000_000_001, 1_000_000_000_000_000_000), (.max, 1_000_000_000_000_000_000),
+        ]
+        for (seconds, nanoseconds) in times {
+            #expect(HubOptions.nanoseconds(seconds) == nanoseconds)
+        }
     }
 
     @Test func `transfers take their time one after the other, and none in advance`() {

@@ -49,8 +49,7 @@ package struct OpenedLog: Sendable {
         _ isCanceled: Monitor<Bool>, _ onFailure: (String) -> Void
     ) throws -> OpenedLog {
         let (database, clock) = (peer.databaseID.hash, options.clock)
-        let end =
-            clock.monotonicNanoseconds() + UInt64(clamping: options.startSeconds) * 1_000_000_000
+        let end = clock.monotonicNanoseconds() + HubOptions.nanoseconds(options.startSeconds)
         while true {
             let engineLog = engine.log(of: database) { log?.write(.warning, $0) }
             let relay = HubLogRelay(engineLog, key: peer.key.bytes, options.clock)

@@ -40,4 +40,11 @@ public struct HubOptions: Sendable {
         self.drainSeconds = drainSeconds
         self.closingSeconds = closingSeconds
     }
+
+    /// Returns the nanoseconds of a number of seconds, which end in 31 years at the latest.
+    ///
+    /// A program may set a time that no hub reaches, such as `Int.max`.
+    package static func nanoseconds(_ seconds: Int) -> UInt64 {
+        min(UInt64(clamping: seconds), 1_000_000_000) * 1_000_000_000
+    }
 }
