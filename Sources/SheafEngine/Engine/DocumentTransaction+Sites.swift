@@ -62,7 +62,7 @@ extension DocumentTransaction {
     ) throws(EngineError) {
         guard let (site, pauses) = peerPauses else { return }
         let known = before.time(of: site)
-        guard known != .initial, pauses.contains(where: { $0.contains(known) }) else { return }
+        guard pauses.contains(where: { $0.contains(known) }) else { return }
         let covered = try onDocument(Array(document.id)) { () throws(Malformed) in
             try EncodedDocument(document.bytes).header().time(of: site)
         }
