@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-import SheafEngine
+package import SheafEngine
 import SheafSync
 
 /// The rules for documents that a peer with limited rights sends.
@@ -21,15 +21,15 @@ package struct WriteRule {
 /// A write of a peer to a document that it may not read.
 package struct HiddenWrite: Sendable {
     /// The join of all writes of the peer to the document; nil if it is too long to keep.
-    let shadow: [UInt8]?
+    package let shadow: [UInt8]?
     /// The document as the peer knew it before the write.
-    let before: StoredDocument?
+    package let before: StoredDocument?
     /// Whether the document has writes that the peer has not sent this time.
-    let hasOtherWrites: Bool
+    package let hasOtherWrites: Bool
     /// Whether the write was joined with the stored document; otherwise it was dropped.
-    var isWritten = false
+    package var isWritten = false
     /// Whether the write changed the stored document.
-    var isNew = false
+    package var isNew = false
 }
 
 /// Writes to documents that are hidden from their writer.

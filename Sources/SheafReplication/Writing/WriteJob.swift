@@ -1,6 +1,6 @@
 package import SheafDocument
 import SheafEngine
-import SheafQuery
+package import SheafQuery
 package import SheafStatements
 package import SheafStorage
 package import SheafSync
@@ -226,7 +226,16 @@ package struct WriteJob: Sendable {
 
     private func writeRule(_ queries: QueryEngine, _ meter: EvaluationMeter) -> WriteRule? {
         guard let writable else { return nil }
-        let readRule = readable ?? []
+        return Self.writeRule(
+            writable, readable: readable ?? [], shadows, received, queries, meter, stop: stop)
+    }
+
+    /// Returns the rules for the writes of a peer; `meter` limits the evaluation of the first one.
+    package static func writeRule(
+        _ writable: [SubscriptionQuery], readable readRule: [SubscriptionQuery],
+        _ shadows: ShadowTable, _ received: ReceivedDocuments, _ queries: QueryEngine,
+        _ meter: EvaluationMeter, stop: EvaluationStop?
+    ) -> WriteRule {
         let readable = SubscriptionMatcher(rule: readRule, queries, stop: stop)
         return WriteRule(
             writable: SubscriptionMatcher(

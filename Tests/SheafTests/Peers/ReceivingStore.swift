@@ -23,6 +23,11 @@ struct ReceivingStore {
         engine = try DocumentEngine(store)
     }
 
+    /// Uses the store of a peer.
+    init(_ store: SceneStore) {
+        (volume, self.store, engine) = (store.volume, store.engine, store.queries.documents)
+    }
+
     /// Returns the join of two documents with spelled names.
     static func joined(_ left: [UInt8], _ right: [UInt8]) throws -> [UInt8] {
         try left.withUnsafeBytes { left in
@@ -67,10 +72,10 @@ struct ReceivingStore {
         transaction.state(of: try key(id, in: &transaction))
     }
 
-    /// Receives a document with spelled names from a peer with all rights; returns the outcome.
+    /// Receives a document with spelled names from a peer; returns the outcome.
     func receive(
         _ bytes: [UInt8], _ id: String, _ marks: SpillBuffer.Marks = [],
-        in transaction: inout DocumentTransaction
+        by rule: WriteRule? = nil, in transaction: inout DocumentTransaction
     ) throws(EngineError) -> String {
         let key = try key(id, in: &transaction)
         let names = transaction.catalog.names
@@ -88,10 +93,17 @@ struct ReceivingStore {
                 let document = BufferedDocument(
                     collection: "cars", beginsCollection: true, id: id, marks: marks,
                     bytes: bytes, contents: renamed[...], unproven: [])
-                let reception = try transaction.receive(document, key, nil)
+                let reception = try transaction.receive(document, key, rule)
                 return text(reception, at: key)
             }
         }
+    }
+
+    /// Returns a document as JSON; nil for tombstones and for no state.
+    static func json(_ state: [UInt8]?, _ names: NameTable) -> String? {
+        guard let state else { return nil }
+        let object = try? state.withUnsafeBytes { try EncodedDocument($0).value(names) }
+        return object.map { Value.object($0).json }
     }
 
     /// Describes an outcome; `before` stands for the stored state.
@@ -101,15 +113,26 @@ struct ReceivingStore {
         switch reception {
         case .accepted(let isNew): return isNew ? "accepted new" : "accepted"
         case .merged(let before, let lacksOwn):
-            var text = "merged"
-            if let before {
-                let stored = try? engine.snapshot().document(key.bytes)
-                text += before.bytes == stored?.bytes ? " before" : " with another state"
-            }
-            return lacksOwn ? text + ", lacks own" : text
+            return "merged" + text(before, at: key) + (lacksOwn ? ", lacks own" : "")
         case .gap: return "gap"
         case .tooFarAhead(let time): return "ahead \(time.rawValue)"
-        case .refused, .deletionRefused, .hidden: return "refused"
+        case .refused(let before, let reason):
+            return "refused \(reason)" + text(before, at: key)
+        case .deletionRefused(let isSeen):
+            return isSeen ? "seen deletion refused" : "deletion refused"
+        case .hidden(let write):
+            var words = ["hidden"]
+            if write.isWritten { words.append("written") }
+            if write.isNew { words.append("new") }
+            if write.hasOtherWrites { words.append("incomplete") }
+            words.append(Self.json(write.shadow, NameTable()) ?? "nothing")
+            return words.joined(separator: " ") + text(write.before, at: key)
         }
+    }
+
+    private func text(_ before: StoredDocument?, at key: DocumentKey) -> String {
+        guard let before else { return "" }
+        let stored = try? engine.snapshot().document(key.bytes)
+        return before.bytes == stored?.bytes ? " before" : " with another state"
     }
 }
