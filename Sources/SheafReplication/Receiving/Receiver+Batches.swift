@@ -44,7 +44,7 @@ extension Receiver {
     ) {
         guard step.generation == generation else { return exchange.session.grant(step.length) }
         recordProgress(of: step)
-        rankCheck?.recordCompared(step)
+        rankCheck?.recordCompared(step.commits)
         if staged.isEmpty { stagedStamp = step.commits.first?.stamp }
         do throws(EngineError) {
             try makeRoom(for: step.documentLength, context)

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafDocument
 import SheafReplication
 import SheafStatements
 import SheafSync
@@ -36,6 +37,43 @@ struct AnnouncedTests {
         var count = 0
         while announced.add(Announce(generation: 1, commit: 1, []), at: 0) { count += 1 }
         #expect(count == (8 << 20) / 64 - 1)
+    }
+
+    @Test func `announcements count with their documents until none is left`() {
+        // With 128 for an entry and 64 for a message, each takes 65,536 bytes.
+        let address = DocumentAddress(collection: "cars", id: [UInt8](repeating: 1, count: 65_324))
+        let vector = VersionVector(Stamp(HybridTime(rawValue: 1), Site(rawValue: 1)))
+        let message = Announce(
+            generation: 1, commit: 1, [Announce.Entry(address: address, vector: vector)])
+        func fill(_ announced: inout Announced) -> Int {
+            var count = 0
+            while announced.add(message, at: 0) { count += 1 }
+            return count
+        }
+        var announced = Announced()
+        for _ in 0..<100 { _ = announced.add(message, at: 0) }
+        // The others still count, and those removed before them, too.
+        announced.removeFirst(99, through: 0, at: 0)
+        let more = fill(&announced)
+        #expect(more == 27 && announced.messages.count == 29)
+        announced.removeFirst(29, through: 1, at: 0)
+        let all = fill(&announced)
+        #expect(all == 127)
+    }
+
+    @Test func `an acknowledged batch does not delay announcements of its commit`() {
+        var announced = Announced()
+        announced.addWritten(7, localCommit: 30, generation: 1)
+        announced.addWritten(9, localCommit: 20, generation: 1)
+        #expect(announced.arrived(through: 29) { _ in true }.isEmpty)
+        #expect(announced.arrived(through: 30) { $0.commit == 7 }.map(\.commit) == [7])
+        #expect(announced.deadline == nil)
+        announced.removeFirst(1, through: 7, at: 5)
+        #expect(announced.deadline == 5 + timeout)
+        let isKept = announced.add(Announce(generation: 1, commit: 7, []), at: 9)
+        #expect(isKept && announced.deadline == 5 + timeout)
+        #expect(announced.arrived(through: 19) { _ in true }.isEmpty)
+        #expect(announced.arrived(through: 20) { _ in true }.map(\.commit) == [9, 7])
     }
 
     /// Announces a write to a deleted document, from a peer that has lost the deletion.
