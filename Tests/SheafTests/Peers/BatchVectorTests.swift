@@ -17,7 +17,7 @@ struct BatchVectorTests {
         private var frames = FrameWriter()
         private(set) var closeMessage: CloseMessage?
 
-        init() throws {
+        init(rights: PeerRights? = nil) throws {
             var options = LogStoreOptions()
             options.clock = FakeClock().clock
             store = try SceneStore(SimulatedVolume(seed: 1), options)
@@ -28,7 +28,7 @@ struct BatchVectorTests {
                 Replicator.Identity(database: database, peerKey: Array(repeating: 1, count: 32)),
                 random: { source.next() })
             try replicator.subscribe(store.subscriptions(["SELECT * FROM cars"]))
-            replicator.connect(1, at: 1)
+            replicator.connect(1, rights: rights, at: 1)
             let hello = Hello(
                 database: database, peerKey: Array(repeating: 2, count: 32),
                 site: Site(rawValue: 2), log: database, nonce: 1, wallMilliseconds: 1,
@@ -37,8 +37,8 @@ struct BatchVectorTests {
         }
 
         /// Creates a peer that has received one segment.
-        convenience init(hearing segment: [UInt8]) throws {
-            try self.init()
+        convenience init(hearing segment: [UInt8], rights: PeerRights? = nil) throws {
+            try self.init(rights: rights)
             var segments = ShippedSegmentWriter()
             // The frame has the first generation and a complete segment.
             try receive(Frame(.segment, [1, 0] + segments.bytes(of: segment)))
@@ -126,6 +126,27 @@ struct BatchVectorTests {
         let text = listener.closeMessage?.text ?? ""
         #expect(text.contains(fault.rawValue), "\(text)")
         #expect(try listener.rows.isEmpty)
+        let prefix = "cannot write a batch of a peer with limited rights: "
+        #expect(!listener.store.messages(.warning).contains { $0.hasPrefix(prefix) })
+        // A peer with limited rights does not learn the reason, which the log has.
+        let limited = try Listener(hearing: [0] + commits.bytes, rights: Self.rights)
+        let short = CloseMessage(.protocolBroken, "a batch contains an invalid document")
+        #expect(limited.closeMessage == short)
+        #expect(limited.store.messages(.warning).contains(prefix + text))
+        #expect(try limited.rows.isEmpty)
+    }
+
+    private static let rights = PeerRights(
+        read: ["cars": "owner = 'ann'"], write: ["cars": "true"])
+
+    @Test func `a peer with limited rights must not announce documents`() throws {
+        for rights in [nil, Self.rights] {
+            let listener = try Listener(rights: rights)
+            let message = Announce(generation: 1, commit: 1, [])
+            try listener.receive(Frame(.announce, message.bytes))
+            let refusal = CloseMessage(.protocolBroken, "unrequested announcement")
+            #expect(listener.closeMessage == (rights == nil ? nil : refusal))
+        }
     }
 
     /// Each batch before the invalid one is an event of a session that has ended.

@@ -69,7 +69,7 @@ import Testing
         let wire = try scene.connect(0, 1)
         try scene.run()
         #expect(!scene.isConnected(wire))
-        #expect(scene.nodes[1].closeMessages.map(\.code) == [.failed])
+        #expect(scene.nodes[1].closeMessages == [CloseMessage(.failed, "the store cannot write")])
         #expect(try scene.rows(1, all).isEmpty)
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'mine'})")
         #expect(try scene.rows(1, all).count == 1)

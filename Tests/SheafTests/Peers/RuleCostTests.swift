@@ -66,6 +66,9 @@ struct RuleCostTests {
         try scene.run()
         #expect(!scene.isConnected(wire))
         #expect(scene.nodes[0].closeMessages.last?.code == .limit)
+        let text = scene.nodes[0].closeMessages.last?.text ?? ""
+        #expect(
+            text.hasPrefix("the write rule of this peer cannot be evaluated: "), "\(text)")
         #expect(try scene.rows(0, "SELECT _id FROM cars").isEmpty)
         // A new connection has the same budget, refilled only by time.
         try scene.execute(1, "EVICT FROM cars WHERE _id <> '0'")
