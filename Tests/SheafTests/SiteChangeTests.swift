@@ -37,8 +37,11 @@ import Testing
         throws
     {
         var transaction = store.engine.begin()
-        let first = try #require(try apply("n", .insert(["x": 1]), in: &transaction))
-        let again = try #require(try apply("e", .insert(["x": 2]), in: &transaction))
+        let stamps = [
+            try apply("n", .insert(["x": 1]), in: &transaction),
+            try apply("e", .insert(["x": 2]), in: &transaction),
+        ]
+        let (first, again) = (try #require(stamps[0]), try #require(stamps[1]))
         let later = try apply("m", .insert(["x": 1]), in: &transaction)
         #expect(first.site == site && again.site != site && later == again)
         #expect(again.time == first.time.next)

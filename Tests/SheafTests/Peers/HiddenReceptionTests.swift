@@ -118,7 +118,8 @@ import Testing
 
     private func check(_ writes: [Write]) throws {
         for (number, write) in writes.enumerated() {
-            let alone = write.isPartial ? nil : try length(of: write.bytes)
+            var alone: Int?
+            if !write.isPartial { alone = try length(of: write.bytes) }
             let rule = try rule(for: write)
             var transaction = receiver.engine.begin()
             let before = try receiver.state(of: write.id, in: &transaction)

@@ -193,6 +193,8 @@ import Testing
         let own = try #require(try first.commit("own", .insert(["x": 1])))
         try first.store.flush()
         let ownLater = HybridTime(rawValue: own.time.rawValue + 20)
+        let ownPause = try self.pause(
+            earlier(own.time), HybridTime(rawValue: own.time.rawValue + 10))
         let kept = [derived: time(150), site: time(250)]
         for (number, test) in [
             Keeping(
@@ -216,32 +218,35 @@ import Testing
                 pausedSite: own.site, outcome: "accepted new", times: [own.site: ownLater],
                 object: ["y": 2]),
         ].enumerated() {
-            var transaction = first.engine.begin()
-            if let paused = test.pausedSite {
-                let pauses = [
-                    paused == site
-                        ? pause
-                        : try self.pause(
-                            earlier(own.time), HybridTime(rawValue: own.time.rawValue + 10))
-                ]
-                _ = transaction.knownPauses.add(SitePauses(site: paused, pauses: pauses))
-            }
-            let outcome = try first.receive(test.bytes, test.id, test.marks, in: &transaction)
-            #expect(outcome == test.outcome, "case \(number)")
-            let addresses = test.isKept ? [ReceivingStore.address(test.id)] : []
-            #expect(transaction.lostWrites.kept == addresses, "case \(number)")
-            #expect(transaction.lostWrites.removed == [], "case \(number)")
-            #expect(transaction.lostWrites.unmoved.isEmpty, "case \(number)")
-            let state = try #require(try first.state(of: test.id, in: &transaction))
-            let names = transaction.catalog.names
-            let (vector, object) = try state.withUnsafeBytes { bytes in
-                let document = try EncodedDocument(bytes)
-                return (try document.vector(), try document.value(names))
-            }
-            var times: [Site: HybridTime] = [:]
-            for entry in vector.entries { times[entry.site] = entry.time }
-            #expect(times == test.times && object == test.object, "case \(number)")
-            first.engine.rollBack(&transaction)
+            try check(test, "case \(number)", pause: test.pausedSite == site ? pause : ownPause)
         }
+    }
+
+    /// Receives the document of a test; `pause` is the one of the paused site.
+    private func check(
+        _ test: Keeping, _ comment: Comment, pause: WritePause
+    ) throws {
+        var transaction = first.engine.begin()
+        if let paused = test.pausedSite {
+            let pauses = SitePauses(site: paused, pauses: [pause])
+            _ = transaction.knownPauses.add(pauses)
+        }
+        let outcome = try first.receive(test.bytes, test.id, test.marks, in: &transaction)
+        #expect(outcome == test.outcome, comment)
+        let addresses = test.isKept ? [ReceivingStore.address(test.id)] : []
+        #expect(transaction.lostWrites.kept == addresses, comment)
+        #expect(transaction.lostWrites.removed == [], comment)
+        #expect(transaction.lostWrites.unmoved.isEmpty, comment)
+        let found = try first.state(of: test.id, in: &transaction)
+        let state = try #require(found)
+        let names = transaction.catalog.names
+        let (vector, object) = try state.withUnsafeBytes { bytes in
+            let document = try EncodedDocument(bytes)
+            return (try document.vector(), try document.value(names))
+        }
+        var times: [Site: HybridTime] = [:]
+        for entry in vector.entries { times[entry.site] = entry.time }
+        #expect(times == test.times && object == test.object, comment)
+        first.engine.rollBack(&transaction)
     }
 }
