@@ -149,6 +149,57 @@ struct BatchVectorTests {
         }
     }
 
+    /// A part of a batch, and the progress after it.
+    private struct Part {
+        var commit: UInt64 = 5
+        let remaining: UInt64?
+        let count: Int
+        var isContinued = true
+        var isCut = false
+        let documents: Int?
+        let expected: Int?
+    }
+
+    @Test func `the parts of a long batch show how many documents remain`() throws {
+        let listener = try Listener()
+        var segments = ShippedSegmentWriter()
+        var id: Int64 = 0
+        for (number, part) in [
+            Part(remaining: nil, count: 1, documents: nil, expected: nil),
+            Part(remaining: 10, count: 2, documents: 2, expected: 8),
+            Part(remaining: nil, count: 1, documents: 2, expected: 8),
+            Part(remaining: 0, count: 1, documents: 3, expected: nil),
+            Part(remaining: 1 << 60, count: 1, documents: 4, expected: 1 << 48 - 1),
+            Part(remaining: 1, count: 2, documents: 6, expected: 0),
+            Part(remaining: nil, count: 1, isContinued: false, documents: nil, expected: nil),
+            Part(
+                commit: 6, remaining: 4, count: 1, isContinued: false, isCut: true, documents: 1,
+                expected: 3),
+            Part(
+                commit: 6, remaining: 3, count: 1, isContinued: false, documents: nil,
+                expected: nil),
+        ].enumerated() {
+            var commits = CommitWriter()
+            commits.begin(part.commit, stamp: nil, isCut: part.isCut, remaining: part.remaining)
+            for _ in 0..<part.count {
+                id += 1
+                let key = try DocumentID.key(of: .integer(id))
+                let bytes = try Insertion.initial(["n": 1], NameTable())
+                key.withUnsafeBytes { key in
+                    bytes.withUnsafeBytes { commits.add("cars", id: key, .state, $0) }
+                }
+            }
+            commits.end(isContinued: part.isContinued)
+            try listener.receive(
+                Frame(.segment, [1, 0] + segments.bytes(of: [0] + commits.bytes)))
+            let progress = listener.replicator.allStatuses.values.first?.receiving
+            #expect(progress?.documents == part.documents, "part \(number)")
+            #expect(progress?.remaining == part.expected, "part \(number)")
+        }
+        #expect(listener.closeMessage == nil)
+        #expect(try listener.rows.count == 11)
+    }
+
     /// Each batch before the invalid one is an event of a session that has ended.
     @Test func `an invalid batch after 60,000 others ends only the connection`() throws {
         var commits = CommitWriter()

@@ -69,7 +69,8 @@ struct ReceivingStore {
     func state(
         of id: String, in transaction: inout DocumentTransaction
     ) throws(EngineError) -> [UInt8]? {
-        transaction.state(of: try key(id, in: &transaction))
+        let key = try key(id, in: &transaction)
+        return transaction.state(of: key)
     }
 
     /// Receives a document with spelled names from a peer; returns the outcome.
