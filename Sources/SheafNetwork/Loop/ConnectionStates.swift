@@ -1,9 +1,8 @@
-import SheafStorage
-import SheafTransport
+package import SheafTransport
 import Synchronization
 
 /// The connection states published by the loop, readable from any thread.
-final class ConnectionStates: Sendable {
+package final class ConnectionStates: Sendable {
     package struct Entry: Sendable {
         package enum State: Sendable {
             case waiting(untilNanoseconds: UInt64, reason: String?)
@@ -15,6 +14,12 @@ final class ConnectionStates: Sendable {
         let address: String
         let isOutgoing: Bool
         let state: State
+
+        package init(address: String, isOutgoing: Bool, state: State) {
+            self.address = address
+            self.isOutgoing = isOutgoing
+            self.state = state
+        }
     }
 
     private struct State {
@@ -25,20 +30,18 @@ final class ConnectionStates: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Replaces the published states of dialers, and those of some channels; nil removes one.
-    func publish(_ dialers: [Entry], _ channels: [UInt64: Entry?]) {
+    package func publish(_ dialers: [Entry], _ channels: [UInt64: Entry?]) {
         state.withLock { state in
             state.dialers = dialers
             for (channel, entry) in channels { state.channels[channel] = entry }
         }
     }
 
-    func removeAll() {
-        state.withLock { $0 = State() }
-    }
-
     /// Returns the published states; `now` determines the remaining waiting times.
-    func connections(at now: UInt64) -> [NetworkConnectionStatus] {
+    package func connections(at now: UInt64) -> [NetworkConnectionStatus] {
         let state = state.withLock { $0 }
         let channels = state.channels.sorted { $0.key < $1.key }.map(\.value)
         return (state.dialers + channels).map { entry in

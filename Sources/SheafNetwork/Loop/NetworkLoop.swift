@@ -298,6 +298,5 @@ package final class NetworkLoop {
             end(channel, NetworkError(.stopped, "the transport was stopped"))
         }
         _ = changes.drain()
-        share.connectionStates.removeAll()
     }
 }

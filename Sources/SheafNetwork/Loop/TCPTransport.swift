@@ -170,7 +170,7 @@ public final class TCPTransport: PeerTransport {
 
     private func listener(at address: NetworkAddress) throws(NetworkError) -> Socket {
         // Only numeric addresses are accepted: "localhost" may resolve to any address.
-        guard let found = try SocketAddress.all(of: address, numeric: true).first else {
+        guard let found = (try? SocketAddress.all(of: address, numeric: true))?.first else {
             throw NetworkError(.address, "cannot listen on \(address.quoted): it is not numeric")
         }
         guard !credentials.identity.isOnlyLocal || found.isLoopback else {
