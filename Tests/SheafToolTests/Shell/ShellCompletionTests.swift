@@ -92,6 +92,23 @@ import Testing
         #expect(try shell.enter("").contains("three"))
     }
 
+    @Test(arguments: [(9, 5), (7, 4)])
+    func `a list of candidates leaves four rows of the terminal, and has at least four`(
+        _ rows: Int, _ shown: Int
+    ) throws {
+        let shell = try ShellScene(columns: 40, rows: rows)
+        for number in 1...9 {
+            _ = FileManager.default.createFile(
+                atPath: shell.directory.path("entry-of-a-directory-\(number)"), contents: nil)
+        }
+        shell.run.type(".read \(shell.directory.path("entry-of-a-directory-"))\t")
+        try shell.wait(showing: "… and \(9 - shown) more; type some letters first")
+        let listed = shell.screen.lines.filter { line in
+            (1...9).contains { line == "entry-of-a-directory-\($0)" }
+        }
+        #expect(Set(listed).count == shown && listed.count == shown, "\(shell.text)")
+    }
+
     @Test func `Tab lists the values of an option`() throws {
         let shell = try ShellScene()
         let line = ".import cars f.txt --format "
