@@ -69,21 +69,6 @@ extension InspectorTests {
             }
         }
 
-        @Test func `an inspector that is released ends its connections`() async throws {
-            let store = try await Store.inMemory()
-            var options = InspectorOptions()
-            // A connection without a request would end after this time, too.
-            options.limits.seconds = 3_600
-            var inspector: Inspector? = try await Inspector.start(store, options: options)
-            let port = try #require(inspector?.port)
-            let client = RawClient(port: port)
-            client.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
-            #expect(RawResponse(from: client)?.status == 401)
-            #expect(client.isQuiet)
-            inspector = nil
-            #expect(client.isAtEnd)
-        }
-
         @Test func `each file of the page is served with the type of its ending`() async throws {
             let fixture = try await InspectorFixture()
             let folder = "Sources/SheafInspector/Page"

@@ -33,6 +33,57 @@ struct FailedAttemptTests {
         #expect(reason.hasPrefix("address: 127.0.0.1:1 cannot be reached: "), "\(reason)")
     }
 
+    #if os(Linux)
+        @Test func `an address that does not respond fails after ten seconds`() throws {
+            let clock = FakeClock()
+            let listener = try HostileListener()
+            listener.fill()
+            let client = try RunningPeer(
+                Peers.configuration(), peers: [listener.address], clock: clock.clock)
+            /// Returns the failures after some time.
+            func failures(after milliseconds: UInt64) throws -> [String] {
+                clock.advance(milliseconds: milliseconds)
+                try client.settle()
+                return client.host.state.withLock { state in
+                    state.unreachable.filter { $0.address == listener.address }.map(\.reason)
+                }
+            }
+            #expect(try failures(after: 0) == [])
+            #expect(try failures(after: 9_999) == [])
+            #expect(
+                try failures(after: 1)
+                    == ["handshake-time: \(listener.address) does not respond"])
+        }
+    #endif
+
+    @Test func `a connection that the own host refuses is a failed attempt`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let client = try RunningPeer(Peers.configuration(), clock: FakeClock().clock)
+        client.host.state.withLock { $0.takes = false }
+        try client.transport.add(server.host.address)
+        let isReported = client.host.wait { !$0.unreachable.isEmpty }
+        #expect(isReported)
+        #expect(client.host.failures == ["host: the host refused the connection"])
+        let failure = client.host.state.withLock { $0.unreachable.first }
+        #expect(failure?.address == server.host.address && failure?.milliseconds == 2)
+        let accepted = try #require(server.host.connection())
+        let isOver = accepted.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(
+            accepted.state.withLock { $0.reason } == "closed: the peer closed the connection")
+        #expect(client.host.state.withLock { $0.connections.isEmpty })
+    }
+
+    @Test func `a client that closes without a greeting is refused with that reason`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let client = try HostilePeer(server.host.address)
+        #expect(client.session.sendCloseMessage())
+        let isRefused = server.host.wait { !$0.refusals.isEmpty }
+        #expect(isRefused)
+        #expect(server.host.refusals == ["cut: the peer closed without a greeting"])
+        #expect(client.client.isThrownOut())
+    }
+
     /// The system keeps a connection for a while that a listener has closed first.
     @Test func `a transport listens at the address of one that was stopped with open connections`()
         throws

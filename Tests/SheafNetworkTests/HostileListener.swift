@@ -13,7 +13,10 @@ import SheafTestSupport
 /// A bare TCP listener for tests of the dialing side.
 final class HostileListener {
     let address: String
+    private let port: UInt16
     private let descriptor: Int32
+    /// The connections that `fill` has begun.
+    private var waiting: [Int32] = []
 
     init() throws {
         descriptor = Loopback.socket()
@@ -27,11 +30,27 @@ final class HostileListener {
             }
         }
         guard isListening else { throw NetworkError(.system, "cannot listen: errno \(errno)") }
-        address = "127.0.0.1:\(UInt16(bigEndian: socketAddress.sin_port))"
+        port = UInt16(bigEndian: socketAddress.sin_port)
+        address = "127.0.0.1:\(port)"
     }
 
     deinit {
-        close(descriptor)
+        for socket in waiting + [descriptor] { close(socket) }
+    }
+
+    /// Begins more connections than the system holds; on Linux, it answers no further ones.
+    func fill() {
+        let address = Loopback.address(port: port)
+        for _ in 0..<16 {
+            let socket = Loopback.socket()
+            waiting.append(socket)
+            _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+            withUnsafePointer(to: address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                    _ = connect(socket, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
     }
 
     /// Waits up to a minute for a connection.

@@ -63,30 +63,53 @@ import Testing
         }
     }
 
-    @Test func `a document is edited without being opened while it is short`() throws {
-        // In one commit, so that the name has no number in either document.
-        let stored: [(Value, Int)] = [("short", smallLength), ("long", smallLength + 1)]
+    /// Commits documents of these lengths, which are also their ids; their names have numbers.
+    private func store(lengths: ClosedRange<Int>) throws {
+        try commit([("names", ["n": 1, "x": ""])])
+        var transaction = store.engine.begin()
+        let names = transaction.catalog.names
+        store.engine.rollBack(&transaction)
+        var encoder = NewDocumentEncoder()
+        encoder.encode(["n": 1, "x": .string(text(200))], without: "_id", names)
+        // Texts of these lengths differ by one byte for each scalar.
+        let rest = encoder.length - 200
+        try commit(
+            lengths.map { (.integer(Int64($0)), ["n": 1, "x": .string(text($0 - rest))]) })
+    }
+
+    private func text(_ count: Int) -> String { String(repeating: "z", count: count) }
+
+    private func commit(_ documents: [(Value, Object)]) throws {
         _ = try store.engine.commit(
-            stored.map { DocumentChange("cars", $0.0, .insert(try object(ofLength: $0.1))) }
+            documents.map { DocumentChange("cars", $0.0, .insert($0.1)) }
         ) { (batch) throws(StorageError) in try store.store.append(batch) }
         while try store.store.flush() {}
-        let short: Value = .bytes([1, 2, 3])
-        let edit = DocumentChange.Action.edit([.set(path: ["x"], to: short)])
-        let edited = try apply("short", edit)
-        let opened = try apply("long", edit)
-        #expect(edited.isEncoded && !opened.isEncoded)
-        // The document after the edit has the same limit.
-        var found: (isEncoded: Bool, length: Int) = (false, 0)
-        var count = smallLength
-        while !found.isEncoded, count > smallLength - 200 {
-            count -= 1
-            let bytes: Value = .bytes([UInt8](repeating: 8, count: count))
-            found = try apply("short", .edit([.set(path: ["x"], to: bytes)]))
+    }
+
+    @Test func `a document is edited without being opened while it is short`() throws {
+        try store(lengths: smallLength - 60...smallLength + 1)
+        // An edit that leaves a short document.
+        for (length, isEncoded) in [
+            (smallLength - 1, true), (smallLength, true), (smallLength + 1, false),
+        ] {
+            let edit = DocumentChange.Action.edit([.set(path: ["x"], to: "")])
+            let edited = try apply(.integer(Int64(length)), edit)
+            #expect(edited.isEncoded == isEncoded, "\(length)")
         }
-        #expect(found.isEncoded && found.length == smallLength)
+        // Edits that add the same number of bytes to each document.
+        let edit = DocumentChange.Action.edit([.set(path: ["n"], to: .integer(1 << 40))])
+        let shortest = smallLength - 60
+        let added = try apply(.integer(Int64(shortest)), edit).length - shortest
+        #expect((1...59).contains(added))
+        for length in shortest...smallLength {
+            let edited = try apply(.integer(Int64(length)), edit)
+            #expect(edited.isEncoded == (length + added <= smallLength), "\(length)")
+        }
         // Deletions write only the header, whatever the length of the document.
-        let deletions = (try apply("short", .delete), try apply("long", .delete))
-        #expect(deletions.0.isEncoded && deletions.1.isEncoded)
-        #expect(deletions.0.length == deletions.1.length)
+        let deletions = try [smallLength, smallLength + 1].map { length in
+            try apply(.integer(Int64(length)), .delete)
+        }
+        #expect(deletions[0].isEncoded && deletions[1].isEncoded)
+        #expect(deletions[0].length == deletions[1].length)
     }
 }

@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafEngine
 import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -88,15 +89,16 @@ struct ReceivingStore {
         } catch {
             throw .invalidDocument(error)
         }
-        let address = Self.address(id)
-        return try address.id.span.withUnsafeBytes { (id) throws(EngineError) in
-            try renamed.span.withUnsafeBytes { (bytes) throws(EngineError) in
-                let document = BufferedDocument(
-                    collection: "cars", beginsCollection: true, id: id, marks: marks,
-                    bytes: bytes, contents: renamed[...], unproven: [])
-                let reception = try transaction.receive(document, key, rule)
-                return text(reception, at: key)
-            }
+        let idBytes = Self.address(id).id
+        let memory = idBytes + renamed
+        return try memory.span.withUnsafeBytes { (memory) throws(EngineError) in
+            let document = BufferedDocument(
+                collection: "cars", beginsCollection: true,
+                id: UnsafeRawBufferPointer(rebasing: memory.prefix(idBytes.count)), marks: marks,
+                bytes: UnsafeRawBufferPointer(rebasing: memory.dropFirst(idBytes.count)),
+                contents: renamed[...], unproven: [])
+            let reception = try transaction.receive(document, key, rule)
+            return text(reception, at: key)
         }
     }
 
