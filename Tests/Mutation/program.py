@@ -96,7 +96,8 @@ class Program:
         command += ["--traits", ",".join(self.traits)]
         # Otherwise the compiler reports the errors of some files only.
         command += ["-Xswiftc", "-continue-building-after-errors"]
-        built = subprocess.run(command, cwd=self.copy, capture_output=True, text=True)
+        built = subprocess.run(
+            command, cwd=self.copy, env=sources.build_environment(), capture_output=True, text=True)
         return built.stdout + built.stderr if built.returncode != 0 else None
 
     def files(self, mutants):

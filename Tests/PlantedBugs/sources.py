@@ -90,11 +90,21 @@ def patched(bug, pristine):
     return files, applied.stderr if applied.returncode != 0 else None
 
 
+def build_environment():
+    """Returns the environment of a build.
+
+    Before version 6.4, the package manager passes the names of traits in an order that depends on
+    hash values. In another order than before, all modules would be compiled again.
+    """
+    return dict(os.environ, SWIFT_DETERMINISTIC_HASHING="1")
+
+
 def build(copied, scratch, for_tests):
     """Builds the tests, or the tool that runs long checks; returns the output if that fails."""
     command = ["swift", "build", "--scratch-path", scratch]
     command += ["--build-tests"] if for_tests else ["-c", "release", "--product", "sheaf-check"]
-    built = subprocess.run(command, cwd=copied, capture_output=True, text=True)
+    built = subprocess.run(
+        command, cwd=copied, env=build_environment(), capture_output=True, text=True)
     return built.stdout + built.stderr if built.returncode != 0 else None
 
 
