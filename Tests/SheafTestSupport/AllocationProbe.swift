@@ -1,14 +1,25 @@
+import Glibc
+
 /// A check that code releases the blocks of memory that it allocates.
 ///
 /// The allocator keeps released blocks of a thread and returns the last one first. So the same
 /// blocks are returned before and after code that releases what it allocates.
 package enum AllocationProbe {
-    /// Lengths of blocks.
+    /// Lengths of the blocks that are compared.
     ///
     /// Shorter ones are too common, and longer ones are merged when released.
     private static let lengths = (16...64).map { $0 * 16 }
     /// Number of blocks of each length; the code must use fewer of a length at a time.
     private static let blockCount = 6
+    /// Lengths of which the thread gets kept blocks before the comparison.
+    ///
+    /// The shorter ones are among them because the allocator may use a longer block where it has
+    /// none of a length, and keeps it with those of the longer length afterwards.
+    private static let preparedLengths = (4...64).map { $0 * 16 }
+    /// Number of allocations for blocks of one length that are not longer than they must be.
+    private static let preparations = 256
+    /// Number of calls of the code of which the one that loses the fewest blocks counts.
+    private static let calls = 5
 
     /// Whether released blocks are returned immediately; the sanitizers keep them for a while.
     package static let isPossible = lostBlocks({}) == 0
@@ -19,7 +30,7 @@ package enum AllocationProbe {
     /// for its own reasons, so the least of several calls counts.
     package static func lostBlocks(_ body: () -> Void) -> Int {
         var least = Int.max
-        for _ in 0..<5 where least > 0 { least = min(least, lostBlocksOnce(body)) }
+        for _ in 0..<calls where least > 0 { least = min(least, lostBlocksOnce(body)) }
         return least
     }
 
@@ -33,12 +44,39 @@ package enum AllocationProbe {
         }
         // The first call may initialize globals, whose memory is kept.
         body()
-        // The first round may take blocks that the allocator does not keep for the thread.
-        for _ in 0..<2 { takeAndReleaseBlocks(before) }
+        prepareBlocks()
+        takeAndReleaseBlocks(before)
         body()
         takeAndReleaseBlocks(after)
         let known = Set(UnsafeBufferPointer(start: before, count: count))
         return UnsafeBufferPointer(start: after, count: count).count { !known.contains($0) }
+    }
+
+    /// Gives the thread so many kept blocks of each length that later ones are taken from them.
+    private static func prepareBlocks() {
+        let blocks = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: preparations)
+        defer { blocks.deallocate() }
+        // Blocks that are longer than they must be are kept with the next length.
+        for length in preparedLengths.reversed() {
+            var (taken, fitting) = (0, 0)
+            while taken < preparations, fitting < blockCount {
+                let block = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 8)
+                (blocks + taken).initialize(to: block)
+                taken += 1
+                if isFitting(block, length) { fitting += 1 }
+            }
+            for index in 0..<taken where !isFitting(blocks[index], length) {
+                blocks[index].deallocate()
+            }
+            for index in 0..<taken where isFitting(blocks[index], length) {
+                blocks[index].deallocate()
+            }
+        }
+    }
+
+    /// Returns whether a block has only the 8 bytes more that the allocator has in all blocks.
+    private static func isFitting(_ block: UnsafeMutableRawPointer, _ length: Int) -> Bool {
+        malloc_usable_size(block) == length + 8
     }
 
     /// Allocates all blocks, stores their addresses, and releases them; allocates nothing else.
