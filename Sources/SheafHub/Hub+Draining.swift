@@ -64,9 +64,9 @@ extension Hub {
     package static func closingEnd(
         of number: Int, among count: Int, from start: UInt64, within seconds: Int
     ) -> UInt64 {
-        let whole = min(
+        let duration = min(
             HubOptions.nanoseconds(seconds), UInt64(count) * stepNanoseconds)
-        return start + whole * UInt64(number) / UInt64(count)
+        return start + duration * UInt64(number) / UInt64(count)
     }
 
     /// Waits a moment; returns whether the deadline has not passed.

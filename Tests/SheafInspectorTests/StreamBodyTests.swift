@@ -1,25 +1,10 @@
 import SheafInspector
-import Synchronization
+import SheafTestSupport
 import Testing
 
 /// Tests of a body that grows while it is sent.
 @Suite struct StreamBodyTests {
-    /// The calls of a body.
-    private final class Calls: Sendable {
-        private let texts = Mutex<[String]>([])
-
-        func add(_ text: String) { texts.withLock { $0.append(text) } }
-
-        /// Returns the calls since the last time.
-        func take() -> [String] {
-            texts.withLock { texts in
-                defer { texts = [] }
-                return texts
-            }
-        }
-    }
-
-    private let calls = Calls()
+    private let calls = RecordedCalls()
     private let body: StreamBody
 
     init() {

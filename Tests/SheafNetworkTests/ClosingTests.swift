@@ -8,18 +8,6 @@ import Testing
 struct ClosingTests {
     private let clock = FakeClock()
 
-    /// Waits until the queue of a connection no longer gets shorter; returns its length.
-    private func settledLength(
-        of handler: TestConnectionHandler, at server: RunningPeer
-    ) throws -> Int {
-        var length = -1
-        while length != handler.connection.queuedLength {
-            length = handler.connection.queuedLength
-            try server.settle()
-        }
-        return length
-    }
-
     @Test func `the time to receive the last bytes begins anew while the peer receives some`()
         throws
     {
@@ -32,12 +20,12 @@ struct ClosingTests {
         // More than all buffers of the system.
         handler.connection.send([UInt8](repeating: 7, count: 8 << 20))
         handler.connection.close(because: "test is done")
-        let before = try settledLength(of: handler, at: server)
+        let before = try server.settledLength(of: handler.connection)
         clock.advance(milliseconds: 4_999)
         try server.settle()
         // More than a third of a buffer, after which the system accepts bytes again.
         for _ in 0..<128 { _ = peer.read(16 << 10) }
-        let after = try settledLength(of: handler, at: server)
+        let after = try server.settledLength(of: handler.connection)
         #expect(0 < after && after < before)
         clock.advance(milliseconds: 4_999)
         try server.settle()

@@ -1,35 +1,21 @@
 import Sheaf
+import SheafTestSupport
 import SheafTransport
 import Synchronization
 import Testing
 
 /// Tests of the order of calls to both ends of a connection in one process.
 struct MemoryDeliveryTests {
-    /// The calls of all handlers, in order.
-    private final class Calls: Sendable {
-        private let texts = Mutex<[String]>([])
-
-        func add(_ text: String) { texts.withLock { $0.append(text) } }
-
-        /// Returns the calls since the last time.
-        func take() -> [String] {
-            texts.withLock { texts in
-                defer { texts = [] }
-                return texts
-            }
-        }
-    }
-
     private typealias Action = @Sendable (_ connection: any PeerConnection, _ byte: UInt8) -> Void
 
     /// A peer that records each call, and acts upon it; a new connection has the byte 0.
     private final class Host: PeerTransportHost {
         let name: String
-        let calls: Calls
+        let calls: RecordedCalls
         let connections = Mutex<[any PeerConnection]>([])
         private let action = Mutex<Action?>(nil)
 
-        init(_ name: String, _ calls: Calls) {
+        init(_ name: String, _ calls: RecordedCalls) {
             (self.name, self.calls) = (name, calls)
         }
 
@@ -76,7 +62,7 @@ struct MemoryDeliveryTests {
     private let keys = (1...2 as ClosedRange<UInt8>).map {
         PeerKey(unchecked: [UInt8](repeating: $0, count: 32))
     }
-    private let calls = Calls()
+    private let calls = RecordedCalls()
     private let left: Host
     private let right: Host
 

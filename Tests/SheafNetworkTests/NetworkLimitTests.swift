@@ -153,11 +153,7 @@ struct NetworkLimitTests {
         handler.connection.send(Array(repeating: 7, count: 7 << 20))
         handler.connection.close(because: "test is done")
         // The time begins anew until the buffers of the system are full.
-        var length = -1
-        while length != handler.connection.queuedLength {
-            length = handler.connection.queuedLength
-            try server.settle()
-        }
+        _ = try server.settledLength(of: handler.connection)
         clock.advance(milliseconds: 4_999)
         try server.settle()
         #expect(handler.state.withLock { $0.closed } == 0)

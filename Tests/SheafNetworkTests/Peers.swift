@@ -3,6 +3,7 @@ import SheafNetwork
 import SheafStorage
 import SheafSystem
 import SheafTestSupport
+import SheafTransport
 
 /// Configurations for test transports.
 package enum Peers {
@@ -71,6 +72,16 @@ final class RunningPeer {
             }
             try transport.remove("127.0.0.1:1")
         }
+    }
+
+    /// Waits until the queue of a connection no longer gets shorter; returns its length.
+    func settledLength(of connection: any PeerConnection) throws -> Int {
+        var length = -1
+        while length != connection.queuedLength {
+            length = connection.queuedLength
+            try settle()
+        }
+        return length
     }
 
     deinit {

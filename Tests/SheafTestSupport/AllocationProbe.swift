@@ -21,6 +21,12 @@ package enum AllocationProbe {
     /// Number of calls of the code of which the one that loses the fewest blocks counts.
     private static let calls = 5
 
+    /// `malloc_usable_size`, whose header is in no module.
+    private static let usableLength: (@convention(c) (UnsafeMutableRawPointer) -> Int)? = dlsym(
+        nil, "malloc_usable_size"
+    )
+    .map { unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer) -> Int).self) }
+
     /// Whether released blocks are returned immediately; the sanitizers keep them for a while.
     package static let isPossible = lostBlocks({}) == 0
 
@@ -52,7 +58,7 @@ package enum AllocationProbe {
         return UnsafeBufferPointer(start: after, count: count).count { !known.contains($0) }
     }
 
-    /// Gives the thread so many kept blocks of each length that later ones are taken from them.
+    /// Makes the allocator keep blocks of each length for the thread, which later calls get.
     private static func prepareBlocks() {
         let blocks = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: preparations)
         defer { blocks.deallocate() }
@@ -76,7 +82,7 @@ package enum AllocationProbe {
 
     /// Returns whether a block has only the 8 bytes more that the allocator has in all blocks.
     private static func isFitting(_ block: UnsafeMutableRawPointer, _ length: Int) -> Bool {
-        malloc_usable_size(block) == length + 8
+        usableLength?(block) == length + 8
     }
 
     /// Allocates all blocks, stores their addresses, and releases them; allocates nothing else.

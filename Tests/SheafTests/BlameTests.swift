@@ -12,12 +12,10 @@ import Testing
     private let engine: DocumentEngine
 
     init() throws {
-        var options = LogStoreOptions()
-        options.clock = clock.clock
-        options.segmentLength = 1_000
-        options.history = HistoryHorizon(commits: 0, bytes: .max)
-        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
-        engine = try DocumentEngine(store)
+        (store, engine) = try DocumentEngine.inMemory(clock) { options in
+            options.segmentLength = 1_000
+            options.history = HistoryHorizon(commits: 0, bytes: .max)
+        }
     }
 
     @discardableResult

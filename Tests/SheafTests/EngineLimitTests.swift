@@ -12,10 +12,7 @@ import Testing
     private let engine: DocumentEngine
 
     init() throws {
-        var options = LogStoreOptions()
-        options.clock = clock.clock
-        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
-        engine = try DocumentEngine(store)
+        (store, engine) = try DocumentEngine.inMemory(clock)
     }
 
     private func insert(_ id: Value, into collection: String) throws(EngineError) {

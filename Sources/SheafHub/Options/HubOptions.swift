@@ -41,10 +41,13 @@ public struct HubOptions: Sendable {
         self.closingSeconds = closingSeconds
     }
 
-    /// Returns the nanoseconds of a number of seconds, which end in 31 years at the latest.
+    /// Maximum duration of a wait: 31 years.
     ///
-    /// A program may set a time that no hub reaches, such as `Int.max`.
+    /// A program may set a longer one to wait without end, such as `Int.max`.
+    package static let longestSeconds: UInt64 = 1_000_000_000
+
+    /// Returns the nanoseconds of a number of seconds.
     package static func nanoseconds(_ seconds: Int) -> UInt64 {
-        min(UInt64(clamping: seconds), 1_000_000_000) * 1_000_000_000
+        min(UInt64(clamping: seconds), longestSeconds) * 1_000_000_000
     }
 }
