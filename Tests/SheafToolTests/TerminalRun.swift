@@ -78,7 +78,11 @@ final class TerminalRun {
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         let newSession: Int16 = 0x80
-        posix_spawnattr_setflags(&attributes, newSession)
+        posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGDEF))
+        // The process of the tests may ignore signals, as one that `nohup` runs.
+        var signals = sigset_t()
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
         var variables = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "TERM": "xterm", "SHEAF_PAGER": "", "LC_ALL": "C.UTF-8",
