@@ -50,6 +50,6 @@ struct SuggestedIndexes: Equatable {
     /// Whether an answer to the question means yes.
     static func isYes(_ answer: String?) -> Bool {
         let words = (answer ?? "").split(whereSeparator: \.isWhitespace)
-        return words == ["y"] || words == ["Y"] || words == ["yes"] || words == ["Yes"]
+        return words.count == 1 && ["y", "Y", "yes", "Yes"].contains(words[0])
     }
 }

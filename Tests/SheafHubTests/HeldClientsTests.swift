@@ -1,4 +1,5 @@
 import SheafReplication
+import SheafStorage
 import Testing
 
 /// When the clients of a hub are held.
@@ -27,5 +28,17 @@ import Testing
         #expect(clients.waitingLength == rest)
         #expect(hasChanged == !isHeld)
         #expect(clients.since == (isHeld ? 7 : nil))
+    }
+
+    @Test func `short batches wait until the last of them is hub-durable`() {
+        var clients = HeldClients()
+        // Batches shorter than 10 bytes are counted together.
+        clients.limit = 10 * 1_024
+        for commit: CommitID in 1...3 { clients.add(5, in: commit) }
+        let waiting = (0...3 as ClosedRange<CommitID>).map { hubDurable in
+            _ = clients.update(hubDurable: hubDurable, at: 7)
+            return clients.waitingLength
+        }
+        #expect(waiting == [15, 15, 5, 0])
     }
 }

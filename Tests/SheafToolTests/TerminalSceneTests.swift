@@ -243,19 +243,27 @@ import Testing
         let store = try cars()
         let words = ["query", store.path, "ADVISE SELECT * FROM cars WHERE color = 'blue'"]
         let indexes = "SELECT _id FROM system:indexes"
-        for answer in ["n", "", "nay", "\u{4}"] {
+        for answer in ["n", "", "nay", "y n", "\u{4}"] {
             let run = try TerminalRun(words)
             try run.expect("CREATE INDEX cars_color ON cars (color): create it? [y/N] ")
             run.type(answer == "\u{4}" ? answer : answer + "\n")
             #expect(try run.finish() == 0)
             #expect(try store.query(indexes, "--json").text.isEmpty, "\(answer)")
         }
-        let run = try TerminalRun(words)
+    }
+
+    @Test(arguments: ["y", "Y", " yes ", "Yes"])
+    func `an index is created after an answer that means yes`(_ answer: String) throws {
+        let store = try cars()
+        let run = try TerminalRun(
+            ["query", store.path, "ADVISE SELECT * FROM cars WHERE color = 'blue'"])
         try run.expect("create it? [y/N] ")
-        run.type("y\n")
+        run.type(answer + "\n")
         try run.expect("commit 2")
         #expect(try run.finish() == 0)
-        #expect(try store.query(indexes, "--json").text == "{\"_id\":\"cars.cars_color\"}\n")
+        #expect(
+            try store.query("SELECT _id FROM system:indexes", "--json").text
+                == "{\"_id\":\"cars.cars_color\"}\n")
     }
 
     @Test func `ADVISE prints statements that can be run elsewhere`() throws {

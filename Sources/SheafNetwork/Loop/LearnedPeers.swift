@@ -116,7 +116,7 @@ package struct LearnedPeers {
     /// Forgets hosts that have waited long ago; attempts are too rare for many others.
     private mutating func prune(at now: UInt64) {
         guard hosts.count > Int(limits.attempts) else { return }
-        let longest = UInt64(max(network.longestRetryMilliseconds, 0)) * 1_000_000
+        let longest = UInt64(clamping: network.longestRetryMilliseconds) * 1_000_000
         hosts = hosts.filter { now < $0.value.until + longest }
     }
 }

@@ -79,7 +79,6 @@ struct ConnectionList {
 
     /// Returns the first member whose number exceeds `number`; nil if there is none.
     func next(after number: UInt64?) -> Connection? {
-        guard count > 0 else { return nil }
         var index = number.map { self.index(after: $0) } ?? 0
         while index < entries.count {
             if contains(entries[index].connection) { return entries[index].connection }
@@ -90,8 +89,7 @@ struct ConnectionList {
 
     /// All members.
     var members: [Connection] {
-        guard count > 0 else { return [] }
-        return entries.compactMap { contains($0.connection) ? $0.connection : nil }
+        entries.compactMap { contains($0.connection) ? $0.connection : nil }
     }
 
     private mutating func removeFormer() {
