@@ -124,5 +124,32 @@ extension InspectorTests {
                 #expect(half.isAtEnd)
             }
         }
+
+        /// Starts an inspector, and releases it on return; returns connections to it.
+        private func connectToReleased(
+            _ store: Store
+        ) async throws -> (changes: EventClient, idle: RawClient, half: RawClient) {
+            let fixture = try await InspectorFixture(store)
+            let changes = EventClient(fixture)
+            let first = changes.next()?.id
+            let idle = RawClient(port: fixture.port)
+            idle.send(fixture.request("GET", "/about"))
+            let response = RawResponse(from: idle)
+            let half = RawClient(port: fixture.port)
+            half.send("GET /about HTTP/1.1\r\n")
+            #expect(changes.status == 200 && first == 0 && response?.status == 200)
+            #expect(idle.isQuiet)
+            return (changes, idle, half)
+        }
+
+        @Test func `an inspector that is released ends its connections`() async throws {
+            let store = try await Store.inMemory()
+            let (changes, idle, half) = try await connectToReleased(store)
+            #expect(changes.nextNamed() == nil)
+            #expect(idle.isAtEnd && half.isAtEnd)
+            // The store is not closed.
+            try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
+            try await store.close()
+        }
     }
 }

@@ -49,7 +49,16 @@ struct EnteredDocumentTests {
         // The own changes of the peer are not sent back.
         #expect(try batches(1, "UPDATE cars SET n = 0.3 WHERE _id = 'a'") == nothing)
         let deleted = try batches(1, "DELETE FROM cars WHERE _id = 'e'")
-        if !isLimited { #expect(deleted == ["b (of 0)"]) }
+        if isLimited {
+            // For a peer with limited rights, a deleted document counts as one that left the result
+            // in its last readable state. As `b` sorts after it, the peers compare, and find that
+            // they have the same documents.
+            #expect(deleted.first == "restart ")
+            let ids = deleted.flatMap { $0.split(separator: " ") }.filter { $0.count == 1 }
+            #expect(ids == [])
+        } else {
+            #expect(deleted == ["b (of 0)"])
+        }
         #expect(try scene.rows(0, "SELECT n FROM cars WHERE _id = 'a'") == [#"{"n":0.3}"#])
         // Documents that follow the first result may be outdated at the peer.
         #expect(try batches(0, "DELETE FROM cars WHERE _id = 'a'").first == "restart ")
