@@ -38,6 +38,9 @@ extension InspectorTests {
             }
             let brief = EventClient(fixture, "/changes?since=2&fields=0")
             #expect(brief.nextNamed()?.data["changes"] == nil)
+            let other = EventClient(fixture, "/changes?since=2&fields=1")
+            let last = try #require(other.nextNamed())
+            #expect(last.data["changes"] != nil)
             await fixture.inspector.stop()
             #expect(client.next() == nil)
         }
@@ -195,6 +198,45 @@ extension InspectorTests {
                 #expect(changes.count == min(count, 100))
                 #expect(event.data["isTruncated"] == .bool(count > 100))
             }
+            await fixture.inspector.stop()
+        }
+
+        @Test func `the site of a commit is that of its writes, also after 101 evictions`()
+            async throws
+        {
+            let fixture = try await InspectorFixture()
+            let store = fixture.store
+            let clients = ["", "&fields=0"].map { EventClient(fixture, "/changes?since=0" + $0) }
+            func sites() throws -> [Value?] {
+                var found: [Value?] = []
+                for client in clients {
+                    let event = try #require(client.nextNamed())
+                    found.append(event.data["site"])
+                }
+                return found
+            }
+            try await store.execute("INSERT INTO owners DOCUMENTS ({'_id': 0})")
+            let own = try sites()
+            #expect(own[0] != .null && own[0] != nil && own[0] == own[1])
+            for count in [99, 100, 101] {
+                let cars = (0..<count).map { "({'_id': \($0)})" }.joined(separator: ", ")
+                try await store.execute(
+                    DQL(verbatim: "INSERT INTO cars\(count) DOCUMENTS \(cars)"))
+                let inserted = try sites()
+                #expect(inserted == own)
+                try await store.transaction { transaction in
+                    try await transaction.execute(DQL(verbatim: "EVICT FROM cars\(count)"))
+                    try await transaction.execute(
+                        "INSERT INTO owners DOCUMENTS ({'_id': \(count)})")
+                    return TransactionCompletion.commit
+                }
+                let changed = try sites()
+                #expect(changed == own, "\(count)")
+            }
+            try await store.execute("EVICT FROM owners")
+            let evicted = try sites()
+            let none: [Value?] = [.null, .null]
+            #expect(evicted == none)
             await fixture.inspector.stop()
         }
     }

@@ -61,6 +61,25 @@ extension InspectorTests {
             await fixture.inspector.stop()
         }
 
+        @Test func `a statement to complete has at most 1 MiB, before and after the cursor`()
+            async throws
+        {
+            var options = InspectorOptions()
+            options.limits.bodyBytes = 2 << 20
+            let fixture = try await InspectorFixture(options)
+            let start = "SELECT '"
+            let before = start + String(repeating: "x", count: 1_048_576 - start.utf8.count)
+            let found = try words(fixture, before)
+            #expect(found.words == [])
+            let body: Object = ["before": .string(before), "after": "x"]
+            let (status, answer) = try fixture.object(
+                "POST", "/complete", body: Value.object(body).json)
+            #expect(status == 400)
+            #expect(
+                answer == ["error": ["message": "the statement has more than 1048576 bytes"]])
+            await fixture.inspector.stop()
+        }
+
         @Test func `a request for words without its two texts is refused`() async throws {
             let fixture = try await InspectorFixture()
             for body in [

@@ -16,7 +16,15 @@ extension InspectorTests {
                 #expect(client.status == 200)
                 clients.append(client)
             }
-            #expect(EventClient(fixture).status == 503)
+            let (status, answer) = try fixture.object("GET", "/changes")
+            #expect(status == 503)
+            #expect(
+                answer == [
+                    "error": [
+                        "message": "there are 16 clients of changes already",
+                        "hint": "close pages of the inspector that are not needed",
+                    ]
+                ])
             #expect(fixture.response("GET", "/about")?.status == 200)
             try await fixture.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
             for client in clients { #expect(client.nextNamed()?.commit == 1) }

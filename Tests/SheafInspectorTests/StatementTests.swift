@@ -19,6 +19,13 @@ extension InspectorTests {
             #expect(answer["columns"] == ["speed"])
             #expect(answer["isTruncated"] == false)
             #expect(answer["commit"] == 1)
+            #expect(answer["changedIDs"] == [] && answer["notes"] == [])
+            let names = answer.map { $0.name }.sorted()
+            #expect(
+                names == [
+                    "changedIDs", "columns", "commit", "isTruncated", "milliseconds", "notes",
+                    "rows",
+                ])
             #expect(try fixture.query("SELECT * FROM cars").1["columns"] == .null)
             let notes = try fixture.query("SELECT * FROM cars WHERE sped = 1").1["notes"]
             #expect(notes == ["no document in cars has a field sped; did you mean speed?"])
@@ -201,8 +208,12 @@ extension InspectorTests {
                     ["_id": 5, "value": 7_654_321],
                 ]
             }
+            fixture.store.queries.registeredCollections.register("hub") {
+                [["_id": 1, "name": "shards", "value": 3]]
+            }
             let text = try #require(fixture.response("GET", "/metrics")).text
             let lines = text.split(separator: "\n")
+            #expect(lines.contains("sheaf_shards 3"))
             #expect(lines.contains("sheaf_a_b______9 1.5"))
             #expect(lines.contains("# TYPE sheaf_a_b______9 gauge"))
             #expect(lines.contains("sheaf_isTrue 1") && !text.contains("text"))

@@ -21,7 +21,7 @@ enum CommitEvent {
             if site == nil { site = change.stamp?.site }
             guard hasChanges else { return site == nil }
             isTruncated = changes.count == maximumCount
-            guard !isTruncated else { return false }
+            guard !isTruncated else { return site == nil }
             changes.append(.object(value(of: change)))
             return true
         }
