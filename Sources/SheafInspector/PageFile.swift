@@ -49,7 +49,7 @@ struct PageFile: Sendable {
 
     private static let contentTypes = [
         "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8",
-        "js": "text/javascript; charset=utf-8", "png": "image/png", "svg": "image/svg+xml",
+        "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
     ]
 
     /// Returns the file for a path such as `/app.js`; nil if there is none.

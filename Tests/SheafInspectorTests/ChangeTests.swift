@@ -183,6 +183,23 @@ extension InspectorTests {
             try await store.close()
         }
 
+        @Test func `changes end without an error when the store is closed`() async throws {
+            let fixture = try await InspectorFixture()
+            let client = EventClient(fixture, "/changes?since=0")
+            try await fixture.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
+            #expect(client.nextNamed()?.commit == 1)
+            try await fixture.store.close()
+            let last = client.nextNamed()
+            #expect(last?.name == nil)
+            for target in ["/about", "/changes", "/metrics"] {
+                #expect(fixture.response("GET", target)?.status == 500, "\(target)")
+            }
+            #expect(try fixture.query("SELECT * FROM cars").0 == 500)
+            let body = #"{"before": "SEL", "after": ""}"#
+            #expect(fixture.response("POST", "/complete", body: body)?.status == 500)
+            await fixture.inspector.stop()
+        }
+
         @Test func `a commit with more than 100 changes is truncated`() async throws {
             let fixture = try await InspectorFixture()
             let client = EventClient(fixture, "/changes?since=0")
