@@ -101,4 +101,33 @@ import Testing
         #expect(try replaced(plain, [.set(path: ["a"], to: 2), .set(path: ["a"], to: 3)]) == nil)
         #expect(try replaced(seed, [.set(path: ["a"], to: 2)]) == nil)
     }
+
+    @Test func `at most eight values of 63 bytes are replaced, by a later write`() throws {
+        let fields = (0..<9).map { "n\($0)" }
+        let names = try #require(NameTable(fields))
+        var memory = PlainReplacement()
+        let state = try Insertion.document(["n0": 1], at: stamp(5, 1), names)
+        func isReplaced(_ edits: [Edit], at stamp: Stamp) throws -> Bool {
+            let replaced = try state.withUnsafeBytes {
+                try memory.state(after: edits, in: $0, at: stamp, names)
+            }
+            return replaced != nil
+        }
+        for count in [7, 8, 9] {
+            let edits = fields.prefix(count).map { Edit.set(path: [$0], to: 2) }
+            let found = try isReplaced(edits, at: stamp(20, 2))
+            #expect(found == (count <= 8), "\(count) edits")
+        }
+        for (letter, count) in [("x", 62), ("x", 63), ("x", 64), ("\u{E9}", 31), ("\u{E9}", 32)] {
+            let text = String(repeating: letter, count: count)
+            let found = try isReplaced([.set(path: ["n0"], to: .string(text))], at: stamp(20, 2))
+            #expect(found == (text.utf8.count <= 63), "\(text.utf8.count) bytes")
+        }
+        for (time, site, isLater) in [
+            (4, 1, false), (5, 1, false), (6, 1, true), (1, 2, true),
+        ] as [(UInt64, UInt64, Bool)] {
+            let found = try isReplaced([.set(path: ["n0"], to: 2)], at: stamp(time, site))
+            #expect(found == isLater, "time \(time) of site \(site)")
+        }
+    }
 }

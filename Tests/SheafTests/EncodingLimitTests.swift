@@ -209,4 +209,34 @@ import Testing
         let number = store.engine.newestCatalog.names.number(of: Array("z".utf8))
         #expect((number != nil) == (length <= 4_096))
     }
+
+    // MARK: Deltas
+
+    /// Edits a document in a commit of its own; returns whether the log has a delta of it then.
+    private func writesDelta(_ id: String, _ edit: Edit) throws -> Bool? {
+        try store.commit(.string(id), .edit([edit]))
+        try store.store.flush()
+        var transaction = store.engine.begin()
+        let key = try store.key(id, in: &transaction)
+        store.engine.rollBack(&transaction)
+        let snapshot = store.store.snapshot()
+        return key.bytes.withUnsafeBytes { snapshot.recordPointer(of: $0) }?.isDelta
+    }
+
+    @Test func `a state follows 64 deltas`() throws {
+        try log("a", ["x": bytes(20_000), "y": 0])
+        for number in 1...66 {
+            let edit = Edit.set(path: ["y"], to: .integer(Int64(number)))
+            let isDelta = try writesDelta("a", edit)
+            #expect(isDelta == (number != 65), "\(number)")
+        }
+    }
+
+    @Test(arguments: [1_976, 1_977, 1_978])
+    func `a delta is at most half as long as the document`(length: Int) throws {
+        // The delta has 38 bytes beside those of `y`, and the state 53 beside those of both fields.
+        try log("a", ["x": bytes(2_000), "y": 0])
+        let isDelta = try writesDelta("a", .set(path: ["y"], to: bytes(length)))
+        #expect(isDelta == (length <= 1_977))
+    }
 }
