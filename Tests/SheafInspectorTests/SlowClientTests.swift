@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafInspector
 import SheafStatements
 import SheafStore
