@@ -185,12 +185,15 @@ def text_of(output, start=0):
 
 
 def batches(suites, budget):
-    """Yields suites in groups for one process each: fastest first, within a budget of seconds."""
+    """Yields suites in groups for one process each, within a budget of seconds.
+
+    Short suites that reach few mutants are first: they are about this one, others only pass it.
+    """
     batch, duration, total = [], 0.0, 0.0
-    for suite in sorted(suites, key=lambda each: each.seconds):
+    for suite in sorted(suites, key=lambda each: each.seconds * len(each.reached)):
+        if total and total + suite.seconds > budget:
+            continue
         total += suite.seconds
-        if total > budget and total > suite.seconds:
-            break
         if batch and (suite.command or duration + suite.seconds > SHARED_SECONDS):
             yield batch
             batch, duration = [], 0.0

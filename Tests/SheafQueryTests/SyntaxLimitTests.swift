@@ -42,6 +42,13 @@ import Testing
         #expect(!isRead(nested("a IN (", "b", ")", 65), says: "the limit of 128"))
         #expect(isRead(nested("(", "a", " * 2 = b)", 64), says: ""))
         #expect(!isRead(nested("(", "a", " * 2 = b)", 65), says: "the limit of 128"))
+        for (start, end) in [
+            ("[", " * 2]"), ("{a: ", " * 2}"), ("f(", " * 2)"), ("CAST(", " * 2 AS string)"),
+            ("CASE ", " * 2 WHEN a THEN b END"), ("CASE WHEN ", " * 2 THEN b END"),
+        ] {
+            #expect(isRead(nested(start, "a", end, 64), says: ""), "\(start)")
+            #expect(!isRead(nested(start, "a", end, 65), says: "the limit of 128"), "\(start)")
+        }
     }
 
     @Test func `chains and lists have at most 4,096 terms`() {

@@ -132,6 +132,19 @@ import Testing
         #expect(try StoreEngine(opening: volume).snapshot().commit == last.withLock { $0 })
     }
 
+    @Test func `a second closing leaves the files and the lock of the next opening`() throws {
+        let volume = SimulatedVolume(seed: 1)
+        let first = try StoreEngine(opening: volume)
+        _ = try first.append(batch("a"))
+        try first.close()
+        let second = try StoreEngine(opening: volume)
+        let files = volume.snapshotFiles()
+        try first.close()
+        #expect(volume.snapshotFiles() == files)
+        #expect(throws: StorageError.self) { try StoreEngine(opening: volume) }
+        try second.close()
+    }
+
     @Test func `a released store flushes accepted commits and reports them`() throws {
         for durability in [Durability.full, .relaxed(milliseconds: 3_600_000)] {
             for seed in 0..<20 as Range<UInt64> {

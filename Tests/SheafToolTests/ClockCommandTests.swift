@@ -47,6 +47,10 @@ import Testing
         let objects = try ToolRun(["clock", path, "--json"]).objects()
         #expect(objects.map { $0["type"] as? String } == ["clock", "document", "document"])
         #expect(objects[1]["id"] as? Int == 1)
+        #expect(objects[1]["collection"] as? String == "cars")
+        let site = try #require(objects[1]["site"] as? String)
+        let stamps = try #require(objects[1]["stamps"] as? Int)
+        #expect(stamps > 0 && run.lines[1].contains("  \(site)  \(stamps) stamp"))
         let ahead = try #require(objects[1]["aheadMilliseconds"] as? UInt64)
         #expect(ahead > 3 * Self.year && ahead <= 4 * Self.year)
     }
