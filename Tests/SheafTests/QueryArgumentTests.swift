@@ -203,6 +203,12 @@ import Testing
         #expect(
             store.problem("INSERT INTO t DOCUMENTS ({_id: 2, l: \(larger)})")
                 == "a value has more than 1048576 parts")
+        // Each 32 bytes of a name are a part, so that these 1,024 objects have 1,024 parts each.
+        let named = Value.object([String(repeating: "n", count: 32 * 1_022): 1])
+        let names = Value.array([Value](repeating: named, count: 1_024))
+        #expect(
+            store.problem("INSERT INTO t DOCUMENTS ({_id: 2, l: \(names)})")
+                == "a value has more than 1048576 parts")
         let text = String(repeating: "long", count: 2_000_000)
         #expect(
             store.problem("INSERT INTO t DOCUMENTS ({_id: 2, l: \(text)})")?.contains("^") == true)
