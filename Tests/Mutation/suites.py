@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -150,6 +151,7 @@ class Runner:
                 while catchers.members(process.pid) and time.monotonic() < until:
                     time.sleep(POLL_SECONDS)
                 catchers.end(process.pid)
+                end_orphans(number)
                 shutil.rmtree(temporary, ignore_errors=True)
             return Outcome(failure, seconds, is_trap)
 
@@ -172,6 +174,19 @@ class Runner:
         if code != 0:
             return f"exit code {code}: {catchers.reason(text_of(output))}"
         return None
+
+
+def end_orphans(number):
+    """Kills the processes with a mutant that have lost their parents, in sessions of their own."""
+    wanted = f"{VARIABLE}={number}".encode()
+    for pid in filter(str.isdigit, os.listdir("/proc") if number else ()):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environment:
+                found = wanted in environment.read().split(b"\0")
+            if found:
+                os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
 
 
 def limit_memory():
