@@ -188,6 +188,18 @@ import Testing
         #expect(StoreStatistics().liveShare == 1)
     }
 
+    @Test func `checkpoints are counted from the newest on, whether they can be used or not`()
+        throws
+    {
+        var changed = files
+        for commit: CommitID in [3, 8] { changed[FileName.name(ofCheckpoint: commit)] = [1, 2, 3] }
+        let statistics = try LogReader(SimulatedVolume(files: changed)).statistics()
+        #expect(statistics.checkpoints.map(\.commit) == [8, 7, 3])
+        #expect(statistics.checkpoints.map(\.byteCount) == [3, 8_368, 3])
+        #expect(statistics.checkpointBytes == 8_368 + 2 * 3)
+        #expect(statistics.usedCheckpoint == FormatVectorStore.checkpoint)
+    }
+
     @Test func `each commit has its counts, its time and its position`() throws {
         let reader = try LogReader(SimulatedVolume(files: files))
         #expect(reader.lastCompactedCommit == 5)
