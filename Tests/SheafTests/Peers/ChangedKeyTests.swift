@@ -30,9 +30,9 @@ struct ChangedKeyTests {
         var recent: RecentCommits
         private var random: SeededRandom
 
-        init(seed: UInt64) throws {
+        init(seed: UInt64, _ options: LogStoreOptions = LogStoreOptions()) throws {
             random = SeededRandom(seed: seed, "changed keys")
-            store = try SceneStore(SimulatedVolume(seed: seed), LogStoreOptions())
+            store = try SceneStore(SimulatedVolume(seed: seed), options)
             recent = RecentCommits(store.queries.documents)
             first = store.queries.documents.snapshot().log.commit
         }
@@ -136,6 +136,27 @@ struct ChangedKeyTests {
                     try snapshot.keys(changedBy: commit...end)
                         == Set(ids.map { try run.key($0) }), comment)
             }
+        }
+    }
+
+    @Test func `for compacted commits, the documents of later ones are found too`() throws {
+        var options = LogStoreOptions()
+        options.segmentLength = 1_000
+        options.history = HistoryHorizon(commits: 4, bytes: .max)
+        let run = try Simulation(seed: 3, options)
+        for _ in 0..<16 { try run.write() }
+        try run.store.compact()
+        let (snapshot, last) = (run.snapshot, run.snapshot.log.commit)
+        try #require(run.first < snapshot.log.compactedThrough)
+        for commit in (run.first + 1)...last {
+            let isCompacted = commit <= snapshot.log.compactedThrough
+            let ids = run.ids.filter { id in
+                let later = run.commits(of: id, after: commit - 1)
+                return later.contains { isCompacted || $0.number == commit }
+            }
+            #expect(
+                try snapshot.keys(changedBy: commit...commit)
+                    == Set(ids.map { try run.key($0) }), "commit \(commit)")
         }
     }
 
