@@ -33,8 +33,8 @@ enum Tool {
             return code
         } catch {
             // If the reader has closed standard output, the message is still written to standard
-            // error.
-            output.printError(error.message)
+            // error. A command that the shell ran has printed its errors itself.
+            if !error.message.isEmpty { output.printError(error.message) }
             return error.exitCode
         }
     }

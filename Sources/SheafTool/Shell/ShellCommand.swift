@@ -41,7 +41,7 @@ struct ShellCommand: Sendable {
         if let command = all.first(where: { $0.name == name || $0.aliases.contains(name) }) {
             return command
         }
-        let near = name.count > 1 ? all.filter { $0.name.hasPrefix(name) } : []
+        let near = all.filter { $0.name.hasPrefix(name) }
         return near.count == 1 ? near[0] : nil
     }
 
