@@ -177,7 +177,7 @@ class Runner:
 
 
 def end_orphans(number):
-    """Kills the processes with a mutant that have lost their parents, in sessions of their own."""
+    """Kills all processes with a mutant: one in a session of its own may outlive its parent."""
     wanted = f"{VARIABLE}={number}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc") if number else ()):
         try:
@@ -202,7 +202,8 @@ def text_of(output, start=0):
 def batches(suites, budget):
     """Yields suites in groups for one process each, within a budget of seconds.
 
-    Short suites that reach few mutants are first: they are about this one, others only pass it.
+    Short suites that reach few mutants are first: they soon test the changed code, while suites that
+    reach many mutants mostly test other code.
     """
     batch, duration, total = [], 0.0, 0.0
     for suite in sorted(suites, key=lambda each: each.seconds * len(each.reached)):

@@ -16,16 +16,17 @@ package enum AllocationProbe {
     /// The shorter ones are among them because the allocator may use a longer block where it has
     /// none of a length, and keeps it with those of the longer length afterwards.
     private static let preparedLengths = (4...64).map { $0 * 16 }
-    /// Number of allocations for blocks of one length that are not longer than they must be.
+    /// Maximum number of blocks of one length that are taken to find enough without spare bytes.
     private static let preparations = 256
     /// Number of calls of the code of which the one that loses the fewest blocks counts.
     private static let calls = 5
 
+    private typealias UsableLength = @convention(c) (UnsafeMutableRawPointer) -> Int
+
     /// `malloc_usable_size`, whose header is in no module.
-    private static let usableLength: (@convention(c) (UnsafeMutableRawPointer) -> Int)? = dlsym(
-        nil, "malloc_usable_size"
-    )
-    .map { unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer) -> Int).self) }
+    private static let usableLength: UsableLength? = dlsym(nil, "malloc_usable_size").map {
+        unsafeBitCast($0, to: UsableLength.self)
+    }
 
     /// Whether released blocks are returned immediately; the sanitizers keep them for a while.
     package static let isPossible = lostBlocks({}) == 0
@@ -58,7 +59,7 @@ package enum AllocationProbe {
         return UnsafeBufferPointer(start: after, count: count).count { !known.contains($0) }
     }
 
-    /// Makes the allocator keep blocks of each length for the thread, which later calls get.
+    /// Makes the allocator keep enough blocks of each length for the thread.
     private static func prepareBlocks() {
         let blocks = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: preparations)
         defer { blocks.deallocate() }
