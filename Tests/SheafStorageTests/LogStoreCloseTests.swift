@@ -138,11 +138,15 @@ import Testing
         _ = try first.append(batch("a"))
         try first.close()
         let second = try StoreEngine(opening: volume)
+        _ = try second.append(batch("b"))
+        // It replaces the closed mark of the first opening.
+        try second.close()
+        let third = try StoreEngine(opening: volume)
         let files = volume.snapshotFiles()
         try first.close()
         #expect(volume.snapshotFiles() == files)
         #expect(throws: StorageError.self) { try StoreEngine(opening: volume) }
-        try second.close()
+        try third.close()
     }
 
     @Test func `a released store flushes accepted commits and reports them`() throws {
