@@ -163,24 +163,20 @@ final class Compactor {
         if newest.position == position { return true }
         // If the newest operation is a put or a removal before the horizon, nothing else is kept.
         guard newest.position > plan.horizon || newest.isDelta else { return false }
-        if let kept = chains.kept[newest.position] { return kept.containsDescending(position) }
-        let chain = try keptChain(from: newest.position)
-        chains.cache(chain, of: newest.position)
-        return chain.kept.containsDescending(position)
+        if let kept = chains[newest.position] { return kept.containsDescending(position) }
+        let kept = try keptChain(from: newest.position)
+        chains.cache(kept, of: newest.position)
+        return kept.containsDescending(position)
     }
 
     /// Returns the operations to keep of the key whose newest operation is at `newest`.
-    private func keptChain(from newest: LogPosition) throws(FormatError) -> ChainCache.Chain {
-        var chain = ChainCache.Chain()
+    ///
+    /// These are all after the horizon, the newest one up to it, and those it is based on.
+    private func keptChain(from newest: LogPosition) throws(FormatError) -> [LogPosition] {
+        var kept: [LogPosition] = []
         var position = newest
-        var isOld = false
-        // Keeps the newest operation, the newest one before the horizon, and the bases of both.
-        var isKept = true
         while position.segment >= plan.segments.lowerBound {
-            if !isOld, position <= plan.horizon { (isOld, isKept) = (true, true) }
-            guard isKept || !isOld else { break }
-            if isKept, plan.segments.contains(position.segment) { chain.kept.append(position) }
-            chain.length += 1
+            kept.append(position)
             do throws(StorageError) {
                 guard let operation = try snapshot.segments.operation(at: position) else { break }
                 guard operation.previous < position else {
@@ -188,50 +184,12 @@ final class Compactor {
                         FileName.name(ofSegment: position.segment), at: position.offset,
                         "the operation does not follow its predecessor")
                 }
-                isKept = isKept && operation.kind == .delta
+                if position <= plan.horizon, operation.kind != .delta { break }
                 position = operation.previous
             } catch {
                 throw FormatError(at: position.offset, error.description)
             }
         }
-        return chain
-    }
-}
-
-/// A cache of the kept operations of keys with long chains, which are then walked only once.
-private struct ChainCache {
-    /// The operations of a key to keep, the newest first.
-    struct Chain {
-        var kept: [LogPosition] = []
-        /// The number of operations examined.
-        var length = 0
-    }
-
-    private static let cachedLength = 16
-    private static let maximumCount = 1 << 20
-
-    /// The operations to keep, by the newest operation of the key.
-    private(set) var kept: [LogPosition: [LogPosition]] = [:]
-    private var count = 0
-
-    /// Caches a long chain; short ones are walked again.
-    mutating func cache(_ chain: Chain, of newest: LogPosition) {
-        guard chain.length > Self.cachedLength else { return }
-        if count > Self.maximumCount { self = ChainCache() }
-        kept[newest] = chain.kept
-        count += chain.kept.count
-    }
-}
-
-extension [LogPosition] {
-    /// Whether the array, sorted in descending order, contains `position`.
-    fileprivate func containsDescending(_ position: LogPosition) -> Bool {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] > position { low = middle + 1 } else { high = middle }
-        }
-        return low < count && self[low] == position
+        return kept
     }
 }

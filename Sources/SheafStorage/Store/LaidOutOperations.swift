@@ -206,7 +206,7 @@ extension LogStoreOptions {
     /// In the order of the batch, each key is looked up from the root, and its leaf fetched from
     /// memory. That is slower than sorting the keys if the tree is larger than the caches of
     /// processors, and if several of them share a leaf.
-    func sorts(_ operations: Int, into entries: Int) -> Bool {
+    package func sorts(_ operations: Int, into entries: Int) -> Bool {
         let entries = entries + operations
         return entries >= minimumEntriesForSorting
             && operations * Self.maximumEntriesPerOperation >= entries

@@ -83,10 +83,7 @@ struct LiveBytes: Equatable, Sendable {
 
     /// Returns the live bytes of the file that begins with `segment`.
     func length(ofFileAt segment: UInt32) -> Int {
-        guard let index = index(of: segment), entries[index].firstSegment == segment else {
-            return 0
-        }
-        return entries[index].length
+        index(of: segment).map { entries[$0].length } ?? 0
     }
 
     private mutating func change(_ segment: UInt32, by length: Int) {
