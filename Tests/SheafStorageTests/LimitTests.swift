@@ -129,6 +129,19 @@ import Testing
         #expect(GroupCommitter.pause(afterFlushOf: 10_000_001, delay: 1) == 10_000_000)
     }
 
+    @Test func `operations are sorted from 400,000 tree entries on, and if there is one in 128`() {
+        var options = LogStoreOptions()
+        for (operations, entries, sorts) in [
+            (3_125, 396_875, true), (3_124, 396_876, false), (3_126, 396_874, true),
+            (3_125, 396_874, false), (1, 127, false), (7_812, 992_188, false),
+            (7_813, 992_187, true), (400_000, 0, true), (399_999, 0, false),
+        ] {
+            #expect(options.sorts(operations, into: entries) == sorts, "\(operations)")
+        }
+        options.minimumEntriesForSorting = 0
+        #expect(options.sorts(1, into: 127) && !options.sorts(1, into: 128))
+    }
+
     @Test func `the options of a store have their documented defaults`() {
         let options = LogStoreOptions()
         #expect(options.durability == .full)

@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafSystem
+package import SheafSystem
 import Synchronization
 
 /// Heuristics for group commit: whether to spin or to sleep, and for how long.
@@ -15,14 +15,17 @@ package final class GroupCommitPolicy: Sendable {
     private static let shortNanoseconds: UInt64 = 1_000_000
 
     private let engine: StoreEngine
+    /// The clock that measures flushes and waits.
+    let clock: Clock
     /// The number of consecutive flushes with a single commit.
     private let loneFlushes = Atomic(0)
     /// A moving average of the duration of a flush.
     private let typicalNanoseconds = Atomic<UInt64>(0)
     private let gathering = Mutex(GroupCommitDelay())
 
-    package init(engine: StoreEngine) {
+    package init(engine: StoreEngine, clock: Clock = .system) {
         self.engine = engine
+        self.clock = clock
     }
 
     /// Whether a single writer commits sequentially on a fast disk.
@@ -57,7 +60,7 @@ package final class GroupCommitPolicy: Sendable {
     }
 
     /// Waits briefly for the writers of the last flush to commit again.
-    func gather() {
+    package func gather() {
         let expected = engine.lastWriterCount.load(ordering: .relaxed)
         let typical = typicalNanoseconds.load(ordering: .relaxed)
         let limit = gathering.withLock { $0.wait(for: expected, typicalFlush: typical) }
@@ -72,9 +75,9 @@ package final class GroupCommitPolicy: Sendable {
     private func wait(
         for nanoseconds: UInt64, gently: Bool, until condition: () -> Bool
     ) -> Bool {
-        let end = Clock.system.monotonicNanoseconds() + nanoseconds
+        let end = clock.monotonicNanoseconds() + nanoseconds
         while !condition() {
-            guard Clock.system.monotonicNanoseconds() < end else { return false }
+            guard clock.monotonicNanoseconds() < end else { return false }
             if gently { Thread.yield() }
         }
         return true

@@ -22,9 +22,12 @@ package final class GroupCommitter: Sendable {
     /// The segment in use at the last check.
     private let segment = Atomic<UInt32>(0)
 
-    init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
+    package init(
+        engine: StoreEngine, policy: GroupCommitPolicy,
+        onNewSegment: @escaping @Sendable () -> Void
+    ) {
         self.engine = engine
-        policy = GroupCommitPolicy(engine: engine)
+        self.policy = policy
         self.onNewSegment = onNewSegment
     }
 
@@ -103,13 +106,13 @@ package final class GroupCommitter: Sendable {
     ///
     /// Without a disk, another thread has no benefit. A lone writer has no other commits to
     /// share a flush with, and switching threads twice would add half of the flush time.
-    func flushInline() throws(StorageError) -> Bool {
+    package func flushInline() throws(StorageError) -> Bool {
         if engine.volume.isInstant, engine.writerDelay == 0 {
             if try engine.flush() { prepareNextSegment() }
             return true
         }
         guard shouldFlushInline else { return false }
-        let start = Clock.system.monotonicNanoseconds()
+        let start = policy.clock.monotonicNanoseconds()
         let before = engine.durableCommit
         guard let isDone = try engine.flushIfIdle() else {
             policy.recordConcurrentWriters()
@@ -118,7 +121,7 @@ package final class GroupCommitter: Sendable {
         guard isDone else { return true }
         policy.recordFlush(
             commits: engine.durableCommit - before,
-            nanoseconds: Clock.system.monotonicNanoseconds() - start)
+            nanoseconds: policy.clock.monotonicNanoseconds() - start)
         prepareNextSegment()
         return true
     }

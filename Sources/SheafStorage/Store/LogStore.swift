@@ -32,7 +32,9 @@ package final class LogStore: Sendable {
         engine = try StoreEngine(opening: volume, options: options)
         let housekeeper = MaintenanceThread(engine: engine)
         self.maintenance = housekeeper
-        committer = GroupCommitter(engine: engine, onNewSegment: { housekeeper.wake() })
+        committer = GroupCommitter(
+            engine: engine, policy: GroupCommitPolicy(engine: engine),
+            onNewSegment: { housekeeper.wake() })
         do throws(ThreadRefused) {
             try committer.start()
             if options.runsMaintenance { try housekeeper.start() }
