@@ -129,6 +129,24 @@ import Testing
         #expect(GroupCommitter.pause(afterFlushOf: 10_000_001, delay: 1) == 10_000_000)
     }
 
+    @Test func `compaction waits in proportion to its bytes, and less near the limit of garbage`() {
+        for (pressure, nanoseconds) in [
+            (0, 1_000_000_000), (0.875, 1_000_000_000), (0.9375, 625_000_000),
+            (0.96875, 312_500_000), (1, 0), (1.5, 0),
+        ] as [(Double, UInt64)] {
+            let pause = MaintenanceThread.pause(
+                after: 4_000, pressure: pressure, bytesPerSecond: 4_000)
+            #expect(pause == nanoseconds, "\(pressure)")
+        }
+        for (length, rate, nanoseconds) in [
+            (3, 2, 1_500_000_000), (67_108_864, 67_108_864, 1_000_000_000), (0, 5, 0),
+            (3, 1, 3_000_000_000), (3, 0, 3_000_000_000), (3, -5, 3_000_000_000),
+        ] as [(Int, Int, UInt64)] {
+            let pause = MaintenanceThread.pause(after: length, pressure: 0, bytesPerSecond: rate)
+            #expect(pause == nanoseconds, "\(length) bytes")
+        }
+    }
+
     @Test func `operations are sorted from 400,000 tree entries on, and if there is one in 128`() {
         var options = LogStoreOptions()
         for (operations, entries, sorts) in [

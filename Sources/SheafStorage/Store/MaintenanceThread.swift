@@ -4,7 +4,7 @@ import Synchronization
 /// The thread that prepares segments, writes checkpoints and compacts, at a limited rate.
 ///
 /// In an idle store it releases memory.
-final class MaintenanceThread: Sendable {
+package final class MaintenanceThread: Sendable {
     private struct Request: Sendable {
         var isAwaited = true
         var isStopping = false
@@ -82,14 +82,24 @@ final class MaintenanceThread: Sendable {
         }
     }
 
-    /// Waits in proportion to `length`: less as garbage nears its limit, and not at all beyond it.
     private func pause(after length: Int) {
-        let rate = Double(max(engine.options.compactionBytesPerSecond, 1))
-        // The share is 1 where compaction starts and 0 at the limit.
-        let share = min(max((1 - engine.garbagePressure()) * 10, 0), 1)
-        guard share > 0 else { return }
-        let pause = UInt64(Double(length) * share * 1e9 / rate)
+        let pause = Self.pause(
+            after: length, pressure: engine.garbagePressure(),
+            bytesPerSecond: engine.options.compactionBytesPerSecond)
+        guard pause > 0 else { return }
         let deadline = Clock.system.monotonicNanoseconds() + pause
         _ = request.wait(until: deadline, while: { !$0.isStopping })
+    }
+
+    /// Returns the time to wait after a read or write of `length` bytes, in nanoseconds.
+    ///
+    /// `pressure` is the size of the directory relative to its limit. The time decreases as garbage
+    /// nears the limit, and is zero beyond it.
+    package static func pause(
+        after length: Int, pressure: Double, bytesPerSecond: Int
+    ) -> UInt64 {
+        // The share is 1 where compaction starts and 0 at the limit.
+        let share = min(max((1 - pressure) * 10, 0), 1)
+        return UInt64(Double(length) * share * 1e9 / Double(max(bytesPerSecond, 1)))
     }
 }
