@@ -66,6 +66,13 @@ import Testing
         return kept
     }
 
+    private func records(of file: Segment) -> [Record] {
+        var scanner = RecordScanner(file: file.sealedBytes, header: file.header)
+        var records: [Record] = []
+        while case .record(let record) = scanner.next() { records.append(record) }
+        return records
+    }
+
     /// Returns the position of the newest removal of a key that is still in the log.
     private func removal(of key: [UInt8], in engine: StoreEngine) -> LogPosition? {
         key.withUnsafeBytes { engine.snapshot().removal(of: $0) }?.position
@@ -150,6 +157,12 @@ import Testing
         #expect(try kept(of: "prpr---", in: engine) == "....---")
         #expect(engine.snapshot().removalsCompactedThrough == position(4))
         #expect(removal(of: [1], in: engine) == nil)
+        // The newest checkpoint still has the removal.
+        let again = try open(volume.processDeath())
+        #expect(again.recovery.usedCheckpoint == FileName.name(ofCheckpoint: 5))
+        #expect(removal(of: [1], in: again) == nil && again.liveByteCount == 3 * 23)
+        #expect(again.checkLiveBytes() == [])
+        try again.close()
         // Later base files keep the position.
         try compact(engine)
         #expect(engine.snapshot().removalsCompactedThrough == position(4))
@@ -213,8 +226,39 @@ import Testing
             #expect(footer.chainHash == replaced.chainHash)
             #expect(footer.lastCommit == CommitID(last.header.segments.upperBound))
             #expect(footer.lastCommitAt == 5_000 + footer.lastCommit)
+            // Two entries of 24 bytes and operations of 23 are padded to 96 bytes.
+            #expect(footer.recordCount == 2 && footer.directoryOffset == 128 + 64 + 96)
+            #expect(footer.contentLength == footer.directoryOffset + 64 + 16)
+            let records = records(of: base)
+            #expect(records.map(\.kind) == [.compacted, .directory])
+            #expect(records.map(\.operationCount) == [2, 1])
+            for record in records {
+                #expect(record.commit == footer.lastCommit && record.part == 0)
+                #expect(record.time == footer.lastCommitAt && record.synced == LogPosition.none)
+            }
         }
         try engine.close()
+        let again = try open()
+        #expect(again.recovery.replayedLength == 2 * (64 + 96) + 88)
+        try again.close()
+    }
+
+    @Test func `a record of a base file has up to 32 KiB of operations`() throws {
+        for (length, counts) in [(22_768, [2, 1]), (22_769, [1, 1, 2])] {
+            let engine = try open(SimulatedVolume(seed: 21))
+            for (key, count) in [(1, 10_000), (2, length)] as [(UInt8, Int)] {
+                var batch = WriteBatch()
+                try batch.put([key], [UInt8](repeating: key, count: count - 20 - 1))
+                _ = try engine.append(batch)
+                try engine.flush()
+            }
+            try commit("-", to: engine)
+            try compact(engine)
+            let base = try #require(engine.snapshot().segments.files.first)
+            #expect(records(of: base).map(\.operationCount) == counts, "\(length)")
+            #expect(engine.checkLiveBytes() == [])
+            try engine.close()
+        }
     }
 
     @Test func `a base file keeps the horizon of an earlier compaction that was later`() throws {

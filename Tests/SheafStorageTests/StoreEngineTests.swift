@@ -160,6 +160,23 @@ import Testing
         }
     }
 
+    @Test func `segments of a bulk load are long once 128 KiB of its flush are pending`() throws {
+        // A segment with one record has 4,096 bytes, or 4,088.
+        for (length, expected) in [(3_880, 33), (3_872, 34)] as [(Int, UInt32)] {
+            var options = options(segmentLength: 1)
+            options.bulkFlushLength = 1 << 20
+            let engine = try StoreEngine(opening: SimulatedVolume(seed: 10), options: options)
+            for _ in 0..<40 {
+                var batch = WriteBatch()
+                try batch.put([1], [UInt8](repeating: 1, count: length - 64 - 20 - 1))
+                _ = try engine.append(batch)
+            }
+            #expect(engine.tailSegment == expected, "\(length)")
+            try engine.close()
+            #expect(engine.snapshot().commit == 40)
+        }
+    }
+
     @Test func `the length of segments is a mebibyte, or a sixteenth of the live bytes`() throws {
         let engine = try StoreEngine(opening: volume, options: options(segmentLength: nil))
         try append(1, to: engine)
