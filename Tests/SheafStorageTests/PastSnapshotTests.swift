@@ -90,14 +90,22 @@ import Testing
     }
 
     /// Compares the state after a commit with the one that the store had, in a range of its tree.
+    ///
+    /// The log must have all commits after `since`.
     private func check(
-        _ moment: Moment, of log: LogSnapshot, later: ArraySlice<Moment>, in range: KeyRange
+        _ moment: Moment, of log: LogSnapshot, later: ArraySlice<Moment>, in range: KeyRange,
+        since: CommitID
     ) throws {
         let past = try log.past(moment.commit)
         let expected = pointers(moment.snapshot, in: range)
         #expect(pointers(past.snapshot, in: range) == expected, "commit \(moment.commit)")
         #expect(past.snapshot.commit == moment.commit)
         #expect(past.snapshot.commitAt == moment.commitAt)
+        // Its log ends with the commit.
+        var commits = past.snapshot.commits(since: since)
+        var numbers: [CommitID] = []
+        while let commit = try commits.next() { numbers.append(commit.id) }
+        #expect(numbers == Array((since + 1)..<(moment.commit + 1)))
         for key in Self.keys {
             let pointer = try key.withUnsafeBytes {
                 try log.recordPointer(of: $0, asOf: moment.commit)
@@ -138,7 +146,7 @@ import Testing
             let log = scene.engine.snapshot()
             for (number, moment) in scene.moments.enumerated() {
                 let later = scene.moments[(number + 1)...]
-                try check(moment, of: log, later: later, in: .all)
+                try check(moment, of: log, later: later, in: .all, since: 0)
                 try checkCommits(after: moment, in: log, later, hasLongRecords: seed % 2 == 0)
                 let time = try log.time(of: moment.commit)
                 #expect(time == moment.commitAt, "seed \(seed)")
@@ -169,7 +177,7 @@ import Testing
                 #expect(time == expected, "seed \(seed)")
                 guard moment.commit >= last else { continue }
                 // The positions of removals may have been dropped.
-                try check(moment, of: log, later: later, in: log.keys)
+                try check(moment, of: log, later: later, in: log.keys, since: last)
                 try checkCommits(after: moment, in: log, later, hasLongRecords: true)
             }
             let baseAt = scene.moments[Int(last)].commitAt
