@@ -20,6 +20,8 @@
 
         /// Maximum number of messages that libnats accepts before they are acknowledged.
         static let pendingMessages = 8_192
+        /// The signatures that brokers refuse before a connection fails.
+        private static let signatures = 4
 
         private let use = Monitor(Use())
         // The library locks them; `use` prevents calls after they are destroyed.
@@ -40,7 +42,7 @@
             let brokers = configuration.servers.map(EngineURL.withoutSecrets)
                 .joined(separator: ", ")
             var connection: OpaquePointer?
-            let status = natsConnection_Connect(&connection, options)
+            let status = Self.connect(&connection, options, configuration)
             guard status != NATS_INVALID_ARG else {
                 // The text of the library may have a part of a password that is not encoded.
                 throw .refused("\(brokers): a malformed URL; right is nats://HOST:PORT")
@@ -177,6 +179,24 @@
                 _ = natsSubscription_SetPendingLimits(subscription, messages, bytes)
                 return subscription
             }
+        }
+
+        /// Connects, again if a broker refuses a signature, which is another one each time.
+        ///
+        /// libnats 3.4 sends no signature whose first byte is zero: one of 256.
+        private static func connect(
+            _ connection: inout OpaquePointer?, _ options: OpaquePointer,
+            _ configuration: NATSConfiguration
+        ) -> natsStatus {
+            guard case .file = configuration.credentials else {
+                return natsConnection_Connect(&connection, options)
+            }
+            var status = NATS_OK
+            for _ in 0..<signatures {
+                status = natsConnection_Connect(&connection, options)
+                if status != NATS_CONNECTION_AUTH_FAILED { break }
+            }
+            return status
         }
 
         private static func set(

@@ -35,6 +35,8 @@
             fileprivate var holdsAnswers = false
             fileprivate var heldAnswers: [String] = []
             fileprivate var stored = 0
+            /// Number of clients whose signatures are still refused.
+            fileprivate(set) var refusalCount = 0
             /// The numbers of subscriptions by their subjects.
             fileprivate var subscriptions: [String: String] = [:]
             /// The connection of the client.
@@ -51,7 +53,8 @@
         private let state: Monitor<State>
         private let thread: Thread
 
-        init() throws {
+        /// Creates a broker that refuses the signatures of the first `refusals` clients.
+        init(refusals: Int = 0) throws {
             let listener = Loopback.socket()
             var address = Loopback.address(port: 0)
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -65,7 +68,7 @@
                 _ = close(listener)
                 throw Refused(code: errno)
             }
-            let state = Monitor(State())
+            let state = Monitor(State(refusalCount: refusals))
             let port = UInt16(bigEndian: address.sin_port)
             thread = try Thread(name: "sheaf-test-broker") { Self.run(listener, port, state) }
             (self.listener, self.port, self.state) = (listener, port, state)
@@ -130,7 +133,8 @@
             answer(
                 """
                 INFO {"server_id":"double","version":"2.12.0","proto":1,"headers":true,\
-                "max_payload":1048576,"jetstream":true,"host":"127.0.0.1","port":\(port)}\r\n
+                "max_payload":1048576,"jetstream":true,"host":"127.0.0.1","port":\(port),\
+                "nonce":"jDSCvBGO6pbX1Lo"}\r\n
                 """, to: client)
             var unread: [UInt8] = []
             var part = [UInt8](repeating: 0, count: 64 << 10)
@@ -138,7 +142,18 @@
                 let count = recv(client, &part, part.count, 0)
                 guard count > 0 else { return }
                 unread += part[..<count]
+                if unread.contains(0x0A), refuses(state) {
+                    return answer("-ERR 'Authorization Violation'\r\n", to: client)
+                }
                 while let length = perform(unread, of: client, state) { unread.removeFirst(length) }
+            }
+        }
+
+        /// Whether the signature of a client is refused.
+        private static func refuses(_ state: Monitor<State>) -> Bool {
+            state.withLock { state in
+                defer { state.refusalCount = max(state.refusalCount - 1, 0) }
+                return state.refusalCount > 0
             }
         }
 

@@ -126,11 +126,22 @@ final class NATSCluster: Sendable {
             \(cluster)
 
             """
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        _ = write(descriptor, text, text.utf8.count)
-        close(descriptor)
+        Self.write(text, to: file)
         let broker = try ChildProcess(program, ["-c", file])
         brokers.withLock { $0[number] = broker }
+    }
+
+    /// Writes a new file that only its owner can read.
+    static func write(_ text: String, to file: String) {
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        #if canImport(Glibc)
+            _ = Glibc.write(descriptor, text, text.utf8.count)
+        #elseif canImport(Musl)
+            _ = Musl.write(descriptor, text, text.utf8.count)
+        #else
+            _ = Darwin.write(descriptor, text, text.utf8.count)
+        #endif
+        close(descriptor)
     }
 
     /// Kills a broker with `SIGKILL`.

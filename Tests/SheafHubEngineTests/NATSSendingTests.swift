@@ -3,6 +3,7 @@
     import SheafHubLog
     import SheafHubNATS
     import SheafSystem
+    import SheafTestSupport
     import Testing
 
     /// The messages that a log sends to a broker; they need no server.
@@ -121,6 +122,37 @@
             #expect(broker.current.subscriptionCount == 1)
             #expect(broker.current.endedCount == 1)
             log.stop()
+        }
+
+        @Test(arguments: [3, 4])
+        func `up to three refused signatures are followed by another one`(refusals: Int) throws {
+            let broker = try BrokerDouble(refusals: refusals)
+            defer { broker.stop() }
+            let directory = TemporaryDirectory()
+            let file = directory.path("user.creds")
+            // The example of a seed in the documentation of NATS; the token is not examined.
+            let text = """
+                -----BEGIN NATS USER JWT-----
+                token
+                ------END NATS USER JWT------
+                -----BEGIN USER NKEY SEED-----
+                SUAMK2FG4MI6UE3ACF3FK3OIQBCEIEZV7NSWFFEW63UXMRLFM2XLAXK4GY
+                ------END USER NKEY SEED------
+
+                """
+            NATSCluster.write(text, to: file)
+            var configuration = configuration(broker)
+            configuration.credentials = .file(file)
+            let log = NATSHubLog(configuration)
+            defer { log.stop() }
+            let host = RecordingHost()
+            if refusals == 3 {
+                try log.start(host)
+            } else {
+                let error = #expect(throws: HubLogError.self) { try log.start(host) }
+                #expect(error?.description.contains("Authorization Violation") == true)
+            }
+            #expect(broker.current.refusalCount == 0)
         }
 
         @Test func `a shard is followed before the next regular check of the thread`() throws {
