@@ -107,6 +107,35 @@ import Testing
         #expect(engine.snapshot().count == 3)
     }
 
+    @Test(arguments: [0, Int.max])
+    func `the last operation of a batch with an index entry gets it, with its weight`(
+        minimumEntriesForSorting: Int
+    ) throws {
+        var options = Self.options
+        options.minimumEntriesForSorting = minimumEntriesForSorting
+        let engine = try StoreEngine(opening: SimulatedVolume(seed: 4), options: options)
+        var batch = WriteBatch()
+        try batch.put([3], [])
+        batch.weigh(7)
+        try batch.addIndexEntries(Self.entry("y"))
+        try batch.put([1], [])
+        batch.weigh(8)
+        for name in ["x", "y"] { try batch.addIndexEntries(Self.entry(name)) }
+        try batch.put([2], [])
+        try batch.addIndexEntries(Self.entry("x"))
+        _ = try engine.append(batch)
+        try engine.flush()
+        let snapshot = engine.snapshot()
+        // An index entry has the pointer of its operation, and the weight of the key.
+        for (name, key, weight) in [("x", 2, nil), ("y", 1, 8)] as [(String, UInt8, UInt64?)] {
+            let entry = Self.entry(name).withUnsafeBytes { snapshot.tree.find($0) }
+            let target = [key].withUnsafeBytes { snapshot.recordPointer(of: $0) }
+            #expect(target != nil && entry.flatMap { RecordPointer($0) } == target, "\(name)")
+            #expect(entry?.weight == weight, "\(name)")
+        }
+        try engine.close()
+    }
+
     @Test func `a commit that does not maintain index entries stops the index progress`() throws {
         try commit { try $0.put([1], []) }
         try commit { try $0.put([1], []) }
