@@ -55,6 +55,40 @@ import Testing
         #expect(ahead > 3 * Self.year && ahead <= 4 * Self.year)
     }
 
+    @Test func `each line has the values of its JSON, and the clock is reset`() throws {
+        let path = try store(late: 1, years: 4)
+        let run = try ToolRun(["clock", path])
+        let json = try ToolRun(["clock", path, "--json"])
+        let document = try #require(try json.objects().last)
+        let keys: Set = [
+            "type", "collection", "id", "site", "time", "timeMilliseconds", "stamp",
+            "aheadMilliseconds", "stamps",
+        ]
+        #expect(Set(document.keys) == keys)
+        let site = try #require(document["site"] as? String)
+        let count = try #require(document["stamps"] as? Int)
+        let stamps = count == 1 ? "1 stamp" : "\(count) stamps"
+        // Some milliseconds of the four years have passed.
+        #expect(
+            run.lines == [
+                "the clock of the store is 3 years ahead",
+                "3 years ahead  \(site)  \(stamps)  cars  1",
+            ])
+        #expect(document["collection"] as? String == "cars")
+        let time = try #require(document["timeMilliseconds"] as? UInt64)
+        let ahead = try #require(document["aheadMilliseconds"] as? UInt64)
+        let now = Clock.system.wallMilliseconds()
+        #expect(time > now + 3 * Self.year && time - ahead <= now)
+        // Parsed as a floating-point number, a stamp would lose digits.
+        let match = try #require(json.text.firstMatch(of: /"stamp":(\d+),/))
+        let stamp = try #require(UInt64(match.1))
+        #expect(stamp >> 16 == time)
+        #expect(
+            try ToolRun(["clock", path, "--repair"]).text
+                == "the clock of the store was 3 years ahead and was reset; 1 document was "
+                + "rewritten\n")
+    }
+
     private func rows(_ path: String) throws -> String {
         let statement = "SELECT * FROM cars ORDER BY _id"
         return try ToolRun(["query", path, statement, "--mode", "jsonl"]).text

@@ -133,6 +133,36 @@ import Testing
                 == ["collection", "documents", "contents", "tombstones", "states"])
     }
 
+    @Test func `a line of a checksum has the values of its JSON`() throws {
+        let store = try QueryCommandStore("a", [(1, [:]), (2, [:])])
+        for statement in [
+            "INSERT INTO `b\n` DOCUMENTS ({'_id': 1})", "INSERT INTO gone DOCUMENTS ({'_id': 1})",
+            "DELETE FROM gone", "DELETE FROM a WHERE _id = 2",
+        ] { #expect(try store.query(statement).status == 0, "\(statement)") }
+        // A collection without documents is listed only with its tombstones.
+        let counts = [
+            ("a", "1 document", "1 tombstone"), (#"b\x0a"#, "1 document", "0 tombstones"),
+            ("gone", "0 documents", "1 tombstone"), ("in all", "2 documents", "2 tombstones"),
+        ]
+        let plain = try ToolRun(["checksum", store.path, "--json"]).objects()
+        let contents = plain.compactMap { $0["contents"] as? String }
+        try #require(contents.count == 3)
+        #expect(
+            try ToolRun(["checksum", store.path]).lines == [
+                "\(contents[0])  1 document  a", #"\#(contents[1])  1 document  b\x0a"#,
+                "\(contents[2])  2 documents  in all",
+            ])
+        #expect(plain.map { $0["collection"] as? String } == ["a", "b\n", nil])
+        let full = try ToolRun(["checksum", store.path, "--full", "--json"]).objects()
+        #expect(full.map { $0["documents"] as? Int } == [1, 1, 0, 2])
+        #expect(full.map { $0["tombstones"] as? Int } == [1, 0, 1, 2])
+        let expected = zip(full, counts).map { object, count in
+            let sums = ["states", "contents"].map { object[$0] as? String ?? "" }
+            return (sums + [count.1, count.2, count.0]).joined(separator: "  ")
+        }
+        #expect(try ToolRun(["checksum", store.path, "--full"]).lines == expected)
+    }
+
     @Test func `an existing file is kept without --force`() throws {
         let store = try store()
         let path = directory.path("x.csv")

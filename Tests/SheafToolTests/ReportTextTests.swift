@@ -8,18 +8,18 @@ import Testing
 /// Tests of the texts of reports on a store, compared with their JSON and at their bounds.
 @Suite struct ReportTextTests {
     /// A number of bytes with its unit, rounded to tenths.
-    private func bytes(_ count: Int) -> String {
+    func bytes(_ count: Int) -> String {
         guard count >= 1_024 else { return count == 1 ? "1 byte" : "\(count) bytes" }
         let (unit, name) = count >= 1_048_576 ? (1_048_576, "MiB") : (1_024, "KiB")
         let tenths = (10 * count + unit / 2) / unit
         return "\(tenths / 10).\(tenths % 10) \(name)"
     }
 
-    private func plural(_ count: Int, _ noun: String) -> String {
+    func plural(_ count: Int, _ noun: String) -> String {
         "\(count) \(noun)" + (count == 1 ? "" : "s")
     }
 
-    private func object(_ words: String...) throws -> [String: Any] {
+    func object(_ words: String...) throws -> [String: Any] {
         try #require(try ToolRun(words + ["--json"]).objects().last)
     }
 
