@@ -5,7 +5,7 @@ package import SheafSync
 /// Received announcements whose documents are not all stored locally.
 package struct Announced {
     package private(set) var messages: [Announce] = []
-    /// Local commits of batches received after an announcement, by their remote commits.
+    /// Local commits of batches written after an announcement was received, by remote commit.
     private var written: [UInt64: CommitID] = [:]
     /// The time at which announced documents are requested if they have not arrived.
     package private(set) var deadline: UInt64?
@@ -34,11 +34,15 @@ package struct Announced {
         deadline = now + Self.timeout
     }
 
-    /// Adds a written batch that followed announcements; it is acknowledged after them.
+    /// Adds a written batch, which is acknowledged after earlier announcements.
+    ///
+    /// It precedes announcements of later commits, which may have been received while it was
+    /// written: these must not be acknowledged before it is durable.
     package mutating func addWritten(
         _ commit: UInt64, localCommit: CommitID, generation: UInt64
     ) {
-        messages.append(Announce(generation: generation, commit: commit, []))
+        let index = messages.firstIndex { $0.commit > commit } ?? messages.count
+        messages.insert(Announce(generation: generation, commit: commit, []), at: index)
         written[commit] = localCommit
     }
 

@@ -34,8 +34,8 @@ extension Receiver {
     /// Acknowledges announcements whose documents, received from other peers, are durable.
     mutating func checkAnnounced(_ context: PeerContext, on exchange: inout DocumentExchange) {
         guard !announced.messages.isEmpty else { return }
-        // Batches received earlier are acknowledged first.
-        guard !isWriting, waiting.isEmpty, written.isEmpty else { return }
+        // Batches received earlier are acknowledged first; a write of those that waited has begun.
+        guard !isWriting, written.isEmpty else { return }
         let snapshot = context.snapshot
         let arrived = announced.arrived(through: snapshot.log.commit) {
             snapshot.covers($0)

@@ -76,6 +76,23 @@ struct AnnouncedTests {
         #expect(announced.arrived(through: 20) { _ in true }.map(\.commit) == [9, 7])
     }
 
+    @Test func `a written batch precedes the announcements of later commits`() {
+        var announced = Announced()
+        for commit: UInt64 in [4, 6, 8] {
+            let isKept = announced.add(Announce(generation: 1, commit: commit, []), at: 0)
+            #expect(isKept)
+        }
+        for (commit, localCommit) in [(5, 30), (6, 31), (9, 32)] as [(UInt64, UInt64)] {
+            announced.addWritten(commit, localCommit: localCommit, generation: 1)
+        }
+        for (durable, commits) in [
+            (29, [4]), (30, [4, 5]), (31, [4, 5, 6, 6, 8]), (32, [4, 5, 6, 6, 8, 9]),
+        ] as [(UInt64, [UInt64])] {
+            let arrived = announced.arrived(through: durable) { $0.generation == 1 }
+            #expect(arrived.map(\.commit) == commits, "\(durable)")
+        }
+    }
+
     /// Announces a write to a deleted document, from a peer that has lost the deletion.
     @Test func `an announced state that lacks local writes is repaired before it arrives`() throws {
         let all: DQL = "SELECT * FROM cars ORDER BY _id"
