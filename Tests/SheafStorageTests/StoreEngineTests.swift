@@ -142,6 +142,81 @@ import Testing
         }
     }
 
+    /// Returns a batch whose record and the header of its segment have `length` bytes.
+    private func batch(filling length: Int) throws -> WriteBatch {
+        var batch = WriteBatch()
+        // The headers of the segment, the record and the operation, and the key.
+        try batch.put([1], [UInt8](repeating: 1, count: length - 128 - 64 - 20 - 1))
+        return batch
+    }
+
+    /// Appends short records to an engine whose first segment is full, and returns their segments.
+    private func segments(
+        after length: Int, flushesEach: Bool
+    ) throws -> [UInt32] {
+        var options = options(segmentLength: 480)
+        // Segments of a bulk load have twice this length.
+        options.bulkFlushLength = 1 << 20
+        let engine = try StoreEngine(opening: SimulatedVolume(seed: 10), options: options)
+        _ = try engine.append(batch(filling: length))
+        #expect(engine.pendingLength == length)
+        var segments: [UInt32] = []
+        for number in 1...8 as ClosedRange<UInt8> {
+            if flushesEach { try engine.flush() }
+            try append(number, to: engine)
+            segments.append(engine.tailSegment)
+        }
+        try engine.close()
+        #expect(engine.snapshot().count == 9)
+        return segments
+    }
+
+    @Test func `segments that begin in a long flush have the length for bulk loads`() throws {
+        // The footer of the first segment takes 88 bytes, and the bound is 128 KiB.
+        let short = try segments(after: 130_976, flushesEach: false)
+        #expect(short == [2, 2, 2, 3, 3, 3, 3, 3])
+        let long = try segments(after: 130_984, flushesEach: false)
+        #expect(long == [2, 2, 2, 2, 2, 2, 2, 2])
+    }
+
+    @Test func `segments that begin after long flushes have the length for bulk loads`() throws {
+        // The average of a single flush is an eighth of it.
+        let short = try segments(after: 1_048_568, flushesEach: true)
+        #expect(short == [2, 2, 2, 3, 3, 3, 4, 4])
+        let long = try segments(after: 1_048_576, flushesEach: true)
+        #expect(long == [2, 2, 2, 2, 2, 2, 2, 2])
+    }
+
+    @Test func `a segment that begins within a batch counts the records before it as live`()
+        throws
+    {
+        // 17 MiB are live before the second record, and its segment has a sixteenth of them.
+        for (length, segment) in [(1_113_808, 2), (1_113_816, 3)] as [(Int, UInt32)] {
+            let engine = try StoreEngine(
+                opening: SimulatedVolume(seed: 10), options: options(segmentLength: nil))
+            var batch = WriteBatch()
+            try batch.put([2], [UInt8](repeating: 1, count: 17_825_771))
+            try batch.put([1, 1], [1, 1])
+            _ = try engine.append(batch)
+            #expect(engine.tailSegment == 2)
+            // A header, the second record, this one and a footer fill the segment.
+            _ = try engine.append(self.batch(filling: 128 + length))
+            #expect(engine.tailSegment == segment, "\(length)")
+            try engine.close()
+        }
+    }
+
+    @Test func `the file of the first segment has its length from the beginning`() throws {
+        for (length, size) in [(4_096, 4_096), (2 << 20, 1 << 20)] {
+            let volume = SimulatedVolume(seed: 10)
+            let engine = try StoreEngine(opening: volume, options: options(segmentLength: length))
+            try append(1, to: engine)
+            try engine.flush()
+            #expect(volume.snapshotFiles()["0000000001.log"]?.count == size)
+            try engine.close()
+        }
+    }
+
     @Test func `segments are filled with zeros only while flushes are short`() throws {
         // The average of a single flush is an eighth of it; the bound is 128 KiB.
         for (length, filled) in [(1_048_576, 0), (1_048_568, 65_536)] {

@@ -236,6 +236,49 @@ import Testing
         #expect(cached.columns.byteCount == 0)
     }
 
+    private func count(_ collection: String) -> String {
+        "SELECT COUNT(*) AS n FROM \(collection) WHERE a = 3"
+    }
+
+    /// Returns those of three collections that have columns.
+    private func collectionsInMemory() throws -> [String] {
+        try ["t", "u", "v"].filter { try plan(count($0)).contains("in memory") }
+    }
+
+    @Test func `of several collections, the one that was scanned last keeps its columns`() throws {
+        for collection in ["t", "u", "v"] { try fill(collection, 1_000) }
+        try execute("ALTER SYSTEM SET column_cache_scans = 0")
+        try execute(count("t"))
+        let bytes = cached.columns.byteCount
+        try #require(bytes > 0)
+        // Two collections fit, and three do not.
+        try execute("ALTER SYSTEM SET column_cache_bytes = \(bytes * 5 / 2)")
+        for (collection, expected) in [
+            ("u", ["t", "u"]), ("t", ["t", "u"]), ("v", ["t", "v"]), ("u", ["u", "v"]),
+            ("v", ["u", "v"]), ("t", ["t", "v"]),
+        ] {
+            try execute(count(collection))
+            let found = try collectionsInMemory()
+            #expect(found == expected, "after \(collection)")
+        }
+    }
+
+    @Test func `a collection that lost its columns gets them after as many scans as a new one`()
+        throws
+    {
+        for collection in ["t", "u", "v"] { try fill(collection, 1_000) }
+        for _ in 0..<4 { try execute(count("t")) }
+        let bytes = cached.columns.byteCount
+        try #require(bytes > 0)
+        try execute("ALTER SYSTEM SET column_cache_bytes = \(bytes * 3 / 2)")
+        for _ in 0..<4 { try execute(count("u")) }
+        for scans in 1...4 {
+            #expect(try collectionsInMemory() == ["u"], "before scan \(scans)")
+            try execute(count("t"))
+        }
+        #expect(try collectionsInMemory() == ["t"])
+    }
+
     @Test func `columns of exactly the maximum memory are kept, and larger ones are not`() throws {
         try fill("t", 2_000)
         try execute("ALTER SYSTEM SET column_cache_scans = 0")

@@ -150,8 +150,7 @@ struct EngineState: ~Copyable {
                 PendingBatch.Piece(
                     segment: tail.segment, fileOffset: 0, bufferOffset: pending.length,
                     beginning: PendingBatch.Beginning(
-                        firstCommit: commit, createdAt: time, capacity: file.mapping.count,
-                        preparedLength: 0),
+                        firstCommit: commit, createdAt: time, capacity: file.mapping.count),
                     staged: PendingBatch.Staged(
                         file: file, commit: commit, time: time, firstPart: part,
                         endsCommit: index == staged.files.count - 1)))
@@ -218,7 +217,8 @@ struct EngineState: ~Copyable {
         for length: Int, after offset: Int, commit: CommitID, time: UInt64,
         options: borrowing LogStoreOptions
     ) {
-        if tail.isBegun, tail.offset + length + SegmentFooter.length <= tail.capacity {
+        // A tail that is not begun has no capacity.
+        if tail.offset + length + SegmentFooter.length <= tail.capacity {
             ensurePiece()
             return
         }
@@ -233,8 +233,7 @@ struct EngineState: ~Copyable {
             PendingBatch.Piece(
                 segment: tail.segment, fileOffset: 0, bufferOffset: pending.length,
                 beginning: PendingBatch.Beginning(
-                    firstCommit: commit, createdAt: time, capacity: capacity,
-                    preparedLength: preparesSegments ? capacity : 0)))
+                    firstCommit: commit, createdAt: time, capacity: capacity)))
         _ = pending.extend(by: SegmentHeader.length)
         tail.offset = SegmentHeader.length
     }

@@ -38,8 +38,6 @@ final class PendingBatch: Sendable {
         let createdAt: UInt64
         /// The maximum length of the file.
         let capacity: Int
-        /// The length to fill with zeros before use.
-        let preparedLength: Int
     }
 
     /// The properties of a segment that ends in this batch.

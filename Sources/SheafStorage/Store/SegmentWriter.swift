@@ -142,7 +142,7 @@ struct SegmentWriter {
             try preparation.rename(staged, toSegment: extent.segment)
             return (staged.volumeFile, staged.mapping)
         }
-        let file = try preparation.file(extent.segment, length: beginning.preparedLength)
+        let file = try preparation.file(extent.segment, length: beginning.capacity)
         return (file, try file.map(length: beginning.capacity, .shared))
     }
 

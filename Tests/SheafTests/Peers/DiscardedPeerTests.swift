@@ -9,7 +9,8 @@ struct DiscardedPeerTests {
     /// Records peers that were denied a connection.
     private func deny(_ numbers: Range<Int>, _ replicator: Replicator) {
         for number in numbers {
-            let key = [UInt8](repeating: 200, count: 30) + [UInt8(number >> 8), UInt8(number & 255)]
+            let ending = [UInt8(number >> 8), UInt8(number & 255)]
+            let key = [UInt8](repeating: 200, count: 30) + ending
             replicator.deny(key, at: "10.0.0.7:4120", because: "it has no grant")
         }
     }
