@@ -30,6 +30,8 @@ final class SubscriberScene {
     private(set) var acknowledged: [UInt64] = []
     /// The ids of the documents that each reconciliation requested.
     private(set) var wanted: [[String]] = []
+    /// Number of messages in which the replicator returned credit.
+    private(set) var creditCount = 0
     /// The ids of the documents that the replicator has sent.
     private(set) var received: Set<String> = []
 
@@ -153,15 +155,33 @@ final class SubscriberScene {
     ) throws {
         session.beginCommit(commit, stamp: nil)
         for (id, fields) in cars {
-            let key = try DocumentID.key(of: .string(id))
-            let bytes = try Insertion.document(fields, at: Self.stamp(time), NameTable())
-            key.withUnsafeBytes { key in
-                bytes.withUnsafeBytes { session.add("cars", id: key, .state, $0) }
-            }
+            try add(id, .state, Insertion.document(fields, at: Self.stamp(time), NameTable()))
         }
         session.endCommit(isContinued: isContinued)
         session.sendSegment()
         try deliver()
+    }
+
+    /// Makes the peer send a car as a delta of a state that the replicator does not have.
+    func sendDelta(_ commit: UInt64, _ id: String) throws {
+        let state = try Insertion.document(["n": 1], at: Self.stamp(10), NameTable())
+        let delta = try state.withUnsafeBytes { bytes in
+            let editor = try DocumentEditor(EncodedDocument(bytes), at: Self.stamp(20), NameTable())
+            try editor.apply(.set(path: ["w"], to: 4))
+            return try editor.finish()
+        }
+        session.beginCommit(commit, stamp: nil)
+        try add(id, .delta, delta ?? [])
+        session.endCommit()
+        session.sendSegment()
+        try deliver()
+    }
+
+    private func add(_ id: String, _ form: ShippedDocument.Form, _ bytes: [UInt8]) throws {
+        let key = try DocumentID.key(of: .string(id))
+        key.withUnsafeBytes { key in
+            bytes.withUnsafeBytes { session.add("cars", id: key, form, $0) }
+        }
     }
 
     /// Makes the peer request another reconciliation of the current subscription.
@@ -194,7 +214,9 @@ final class SubscriberScene {
             for effect in replicator.drainEffects() {
                 goesOn = true
                 switch effect {
-                case .send(_, let bytes): bytes.withUnsafeBytes { session.receive($0, at: now) }
+                case .send(_, let bytes):
+                    if bytes[8] == FrameType.credit.rawValue { creditCount += 1 }
+                    bytes.withUnsafeBytes { session.receive($0, at: now) }
                 case .write(let job): jobs.append(job)
                 default: break
                 }
