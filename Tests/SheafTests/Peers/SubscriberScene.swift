@@ -34,6 +34,8 @@ final class SubscriberScene {
     private(set) var creditCount = 0
     /// The ids of the documents that the replicator has sent.
     private(set) var received: Set<String> = []
+    /// The announcements that the replicator has sent, in order.
+    private(set) var announced: [Announce] = []
 
     /// Creates a replicator without a connection; `setup` runs in its store before.
     init(
@@ -200,6 +202,12 @@ final class SubscriberScene {
         try deliver()
     }
 
+    /// Makes the peer request announcements in place of documents.
+    func announceOnly() throws {
+        session.announceOnly()
+        try deliver()
+    }
+
     // MARK: Delivery
 
     /// Delivers messages, and runs turns and write jobs, until both sides are idle.
@@ -240,6 +248,7 @@ final class SubscriberScene {
         case .listOwn: session.compare(with: VersionList())
         case .subscribed(let request): subscriptions.append(request)
         case .acknowledged(let commit): acknowledged.append(commit)
+        case .announced(let message): announced.append(message)
         case .wanted(.some(let addresses, isContinued: _)):
             wanted.append(try addresses.map { try Self.text(of: $0.id) })
         case .apply(let step):
