@@ -90,6 +90,40 @@ struct ConnectionTableTests {
         #expect(closed == [100])
     }
 
+    /// Adds and removes connections in random order; each has 10 seconds for its first message.
+    @Test func `connections without a message are closed in the order of their beginnings`()
+        throws
+    {
+        let seed: UInt64 = 11
+        var random = SeededRandom(seed: seed, "deadlines")
+        let replicator = try ReplicatorScene().replicator
+        var ends: [UInt64: UInt64] = [:]
+        for number: UInt64 in 1...200 {
+            if !ends.isEmpty, random.chance(2, in: 5) {
+                let gone = ends.keys.sorted()[random.below(ends.count)]
+                ends[gone] = nil
+                replicator.disconnect(gone)
+            }
+            let start = UInt64(random.below(1_000_000))
+            ends[number] = start + 10_000_000_000
+            replicator.connect(number, at: start)
+            #expect(replicator.deadline == ends.values.min(), "seed \(seed), \(number)")
+        }
+        _ = replicator.drainEffects()
+        #expect(ends.count > 100)
+        while let deadline = ends.values.min() {
+            #expect(replicator.deadline == deadline)
+            replicator.tick(at: deadline - 1)
+            #expect(replicator.drainEffects().isEmpty, "before \(deadline)")
+            replicator.tick(at: deadline)
+            var closed: [UInt64] = []
+            for case .close(let number, _) in replicator.drainEffects() { closed.append(number) }
+            #expect(closed == ends.filter { $0.value <= deadline }.keys.sorted(), "\(deadline)")
+            ends = ends.filter { $0.value > deadline }
+        }
+        #expect(replicator.deadline == nil)
+    }
+
     @Test func `each of many silent connections is closed at its own time`() throws {
         let scene = try ReplicatorScene()
         let second: UInt64 = 1_000_000_000
