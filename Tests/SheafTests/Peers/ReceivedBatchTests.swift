@@ -138,4 +138,63 @@ struct ReceivedBatchTests {
         #expect(scene.subscriptions.map { $0.cursor?.commit } == [nil, 5, 5, 6])
         #expect(try scene.store.rows(all).count == 3)
     }
+
+    // MARK: Refused documents
+
+    private static let rights = PeerRights(
+        read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
+
+    /// Returns the log messages about refused documents.
+    private func messages(_ scene: SubscriberScene) -> [String] {
+        scene.store.messages(.warning).filter {
+            $0.hasPrefix("a peer has sent documents that it may not write; they were skipped")
+        }
+    }
+
+    @Test func `documents that a peer may not write are skipped, logged and reported`() throws {
+        let scene = try SubscriberScene([cars])
+        try scene.connect(rightsOfPeer: Self.rights)
+        try scene.send(5, [("a", ["owner": "ann"])])
+        #expect(messages(scene).isEmpty && scene.notices.isEmpty)
+        try scene.send(
+            6, [("b", ["owner": "bob"]), ("c", ["owner": "ann"]), ("d", ["owner": "bob"])])
+        #expect(try scene.store.rows(all) == [#"{"_id":"a"}"#, #"{"_id":"c"}"#])
+        let refused = try ["b", "d"].map { try SubscriberScene.address($0) }
+        #expect(
+            scene.notices == [RefusedNotice(generation: 1, commit: 6, .result, refused)])
+        let found = messages(scene)
+        #expect(found.count == 1)
+        for field in [" collection=cars", " documents=2", " id=\"b\"", " reported=2"] {
+            #expect(found.first?.contains(field) == true, "\(field)")
+        }
+        #expect(scene.acknowledged == [5, 6] && scene.closeMessage == nil)
+    }
+
+    @Test func `refused documents of an older subscription are logged, and not reported`() throws {
+        let scene = try SubscriberScene([cars])
+        try scene.connect(rightsOfPeer: Self.rights)
+        scene.isBusy = true
+        try scene.send(5, [("b", ["owner": "bob"])])
+        try scene.subscribe([cars, "SELECT * FROM boats"])
+        scene.isBusy = false
+        try scene.write()
+        #expect(messages(scene).count == 1)
+        #expect(scene.notices.isEmpty && scene.acknowledged.isEmpty)
+    }
+
+    @Test func `a batch beyond the length of a transaction ends the connection`() throws {
+        for rights in [nil, Self.rights] {
+            let scene = try SubscriberScene([cars], transactionLength: 1_000)
+            try scene.connect(rightsOfPeer: rights)
+            let text = Value.string(String(repeating: "x", count: 2_000))
+            try scene.send(5, [("a", ["owner": "ann", "text": text])])
+            let closed = try #require(scene.closeMessage)
+            #expect(closed.code == .limit)
+            // The text for a peer with limited rights has no lengths.
+            let short = "a batch, or a document in it, is too long"
+            #expect((closed.text == short) == (rights != nil))
+            #expect(closed.text.contains("1000") == (rights == nil), "\(closed.text)")
+            #expect(try scene.store.rows(all).isEmpty)
+        }
+    }
 }

@@ -36,13 +36,19 @@ final class SubscriberScene {
     private(set) var received: Set<String> = []
     /// The announcements that the replicator has sent, in order.
     private(set) var announced: [Announce] = []
+    /// The notices of the replicator about refused documents, in order.
+    private(set) var notices: [RefusedNotice] = []
+    /// The reason for which the replicator closed the last connection.
+    private(set) var closeMessage: CloseMessage?
 
     /// Creates a replicator without a connection; `setup` runs in its store before.
     init(
-        _ queries: [String], _ limits: ReplicatorLimits = ReplicatorLimits(), setup: DQL? = nil
+        _ queries: [String], _ limits: ReplicatorLimits = ReplicatorLimits(), setup: DQL? = nil,
+        transactionLength: Int = 1 << 30
     ) throws {
         var options = LogStoreOptions()
         options.clock = clock.clock
+        options.transactionLength = transactionLength
         store = try SceneStore(SimulatedVolume(seed: 1), options)
         if let setup { try store.execute(setup) }
         let source = SeededSource(seed: 1)
@@ -57,11 +63,11 @@ final class SubscriberScene {
 
     // MARK: The replicator
 
-    /// Connects the replicator, which has these rights at the peer.
-    func connect(own rights: PeerRights? = nil) throws {
+    /// Connects the replicator; both sides may have limited rights at the other one.
+    func connect(rightsOfPeer: PeerRights? = nil, own ownRights: PeerRights? = nil) throws {
         wire += 1
         session = .unknownPeer(2, at: now)
-        replicator.connect(wire, own: rights, at: now)
+        replicator.connect(wire, rights: rightsOfPeer, own: ownRights, at: now)
         try deliver()
     }
 
@@ -226,6 +232,7 @@ final class SubscriberScene {
                     if bytes[8] == FrameType.credit.rawValue { creditCount += 1 }
                     bytes.withUnsafeBytes { session.receive($0, at: now) }
                 case .write(let job): jobs.append(job)
+                case .close(_, let closeMessage): self.closeMessage = closeMessage
                 default: break
                 }
             }
@@ -249,6 +256,7 @@ final class SubscriberScene {
         case .subscribed(let request): subscriptions.append(request)
         case .acknowledged(let commit): acknowledged.append(commit)
         case .announced(let message): announced.append(message)
+        case .refused(let notice): notices.append(notice)
         case .wanted(.some(let addresses, isContinued: _)):
             wanted.append(try addresses.map { try Self.text(of: $0.id) })
         case .apply(let step):
