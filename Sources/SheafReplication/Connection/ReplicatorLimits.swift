@@ -36,6 +36,9 @@ package struct ReplicatorLimits: Sendable {
     package var limitedChanges = 1 << 16
     package var limitedChangeBytes = 16 << 20
 
+    /// Maximum number of read repairs of one peer with limited rights, and of their versions.
+    package var limitedRepairs = LimitedPeer.maximumRepairs
+
     /// The supported versions of the protocol.
     package var versions = Hello.supportedVersions
 

@@ -87,9 +87,13 @@ package struct RememberedPeers {
     }
 
     /// Returns the state of a peer with limited rights; begins a new one if none is remembered.
-    package mutating func openLimitedPeer(_ key: [UInt8]) -> LimitedPeer {
+    ///
+    /// A new one has at most `most` read repairs.
+    package mutating func openLimitedPeer(
+        _ key: [UInt8], most: Int = LimitedPeer.maximumRepairs
+    ) -> LimitedPeer {
         if let known = limited[key] { return known }
-        let new = LimitedPeer()
+        let new = LimitedPeer(most: most)
         limited[key] = new
         return new
     }

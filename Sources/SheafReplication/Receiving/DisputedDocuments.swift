@@ -1,17 +1,17 @@
-import SheafDocument
-import SheafEngine
+package import SheafDocument
+package import SheafEngine
 import SheafQuery
 import SheafStatements
-import SheafStorage
+package import SheafStorage
 import SheafSync
 
 /// Documents that this peer may not send and whose local writes the other peer may lack.
 ///
 /// The peers differ on them, or the other peer has sent them without a local write. Its queries
 /// decide whether it wants them; then the local commits count as refused.
-struct DisputedDocuments {
+package struct DisputedDocuments {
     /// Differing documents, with the local commits that wrote them.
-    private(set) var differing: [DocumentAddress: [CommitID]] = [:]
+    private var differing: [DocumentAddress: [CommitID]] = [:]
     /// Documents on which the queries of the peer decide, the last one first.
     private var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
     /// Documents that the peer sent without a write of this store.
@@ -19,42 +19,49 @@ struct DisputedDocuments {
     /// The value is the local commit that must be durable before the document is reviewed.
     private var lacking: [DocumentAddress: CommitID] = [:]
 
+    package init() {}
+
     /// Whether no document waits for the queries of the peer.
-    var isSettled: Bool { unsettled.isEmpty }
+    package var isSettled: Bool { unsettled.isEmpty }
     /// Whether some documents wait for a review or for the queries of the peer.
-    var isPending: Bool { !unsettled.isEmpty || !lacking.isEmpty }
-    /// Whether `review` may have an effect.
-    var isReviewDue: Bool { unsettled.isEmpty && !lacking.isEmpty }
+    package var isPending: Bool { !unsettled.isEmpty || !lacking.isEmpty }
+    /// Whether `review` may have an effect; it waits while other documents are unsettled.
+    ///
+    /// Until then a document is listed once, however often the peer sends it.
+    package var isReviewDue: Bool { unsettled.isEmpty && !lacking.isEmpty }
+    /// The documents whose local writes the peer may still send.
+    package var addresses: Set<DocumentAddress> {
+        Set(differing.keys).union(unsettled.map { $0.key }).union(lacking.keys)
+    }
 
     // MARK: Documents
 
     /// Records differing documents, until remote states are received.
-    mutating func recordDiffering(_ addresses: [DocumentAddress], _ context: PeerContext) {
-        guard context.access.sendable != nil else { return }
-        for address in addresses {
-            if let commits = context.unsendableCommits(of: address) {
-                differing[address] = commits
-            }
-        }
+    ///
+    /// `commits` returns the local commits of a document that this peer may not send; nil for
+    /// others.
+    package mutating func recordDiffering(
+        _ addresses: [DocumentAddress], _ commits: (DocumentAddress) -> [CommitID]?
+    ) {
+        for address in addresses { differing[address] = commits(address) }
     }
 
-    /// Records documents that the peer sent without a local write, for a review once durable.
-    mutating func recordLacking(_ outcome: WriteJob.Outcome, _ context: PeerContext) {
-        guard context.access.sendable != nil else { return }
-        for document in outcome.outdated where document.lacksOwn {
-            lacking[document.address] = outcome.lastCommit ?? 0
-        }
+    /// Records documents that the peer sent without a local write, until `commit` is durable.
+    package mutating func recordLacking(_ addresses: [DocumentAddress], until commit: CommitID) {
+        for address in addresses { lacking[address] = commit }
     }
 
     /// Removes documents whose local writes the peer has sent.
-    mutating func remove(_ covered: Set<DocumentAddress>) {
-        guard !covered.isEmpty else { return }
-        for address in covered { differing[address] = nil }
+    package mutating func remove(_ covered: Set<DocumentAddress>) {
+        for address in covered {
+            differing[address] = nil
+            lacking[address] = nil
+        }
         unsettled.removeAll { covered.contains($0.key) }
     }
 
     /// Lets the queries of the peer decide on the differing documents that it has not sent.
-    mutating func endReconciliation() {
+    package mutating func endReconciliation() {
         // The order is reversed, since documents are removed from the end.
         unsettled += differing.sorted { $1.key < $0.key }
         differing = [:]
@@ -64,45 +71,33 @@ struct DisputedDocuments {
 
     /// Returns the documents that the peer wants and this peer may not send, with their commits.
     ///
-    /// Stops when the slice is used up.
-    mutating func settle(
-        _ context: PeerContext, wantedBy wanted: SubscriptionMatcher
-    ) -> [(DocumentAddress, [CommitID])] {
-        review(context)
-        guard !unsettled.isEmpty else { return [] }
-        var unsendable: [(DocumentAddress, [CommitID])] = []
-        let snapshot = context.queries.documents.snapshot()
+    /// Stops when `isUnsendable` throws `.paused`; other errors mean that a document is not wanted.
+    package mutating func settle(
+        _ isUnsendable: (DocumentAddress, [CommitID]) throws(EngineError) -> Bool
+    ) -> [(address: DocumentAddress, commits: [CommitID])] {
+        var unsendable: [(address: DocumentAddress, commits: [CommitID])] = []
         while let (address, commits) = unsettled.last {
-            if let key = snapshot.key(of: address), let document = try? snapshot.document(key) {
-                do throws(EngineError) {
-                    if let shown = try snapshot.lastContent(of: document, key, in: commits),
-                        try context.isUnsendable(shown, key, address, snapshot, wantedBy: wanted)
-                    {
-                        unsendable.append((address, commits))
-                    }
-                } catch {
-                    if error == .paused { return unsendable }
-                }
+            do throws(EngineError) {
+                if try isUnsendable(address, commits) { unsendable.append((address, commits)) }
+            } catch {
+                if error == .paused { return unsendable }
             }
             unsettled.removeLast()
         }
-        // Documents that lack local writes are reviewed once no others are unsettled.
-        review(context)
         return unsendable
     }
 
-    /// Moves durable documents from `lacking` to `unsettled`, unless others are unsettled.
+    /// Lets the queries of the peer decide on the documents whose merged states are durable.
     ///
-    /// The merged document must be durable. Until then a document is listed once, however often the
-    /// peer sends it.
-    mutating func review(_ context: PeerContext) {
-        guard !lacking.isEmpty, unsettled.isEmpty else { return }
-        let durable = context.snapshot.log.commit
+    /// `commits` is the same as in `recordDiffering`.
+    package mutating func review(
+        through durable: CommitID, _ commits: (DocumentAddress) -> [CommitID]?
+    ) {
         let ready = lacking.filter { $0.value <= durable }.keys.sorted(by: <)
         for address in ready {
             lacking[address] = nil
-            guard let commits = context.unsendableCommits(of: address) else { continue }
-            unsettled.append((address, commits))
+            guard let found = commits(address) else { continue }
+            unsettled.append((address, found))
         }
     }
 }
@@ -112,7 +107,7 @@ extension PeerContext {
     ///
     /// If the history does not reach back, the newest commit stands for them. Acknowledged commits
     /// are omitted; if all are acknowledged, returns the last one.
-    fileprivate func unsendableCommits(of address: DocumentAddress) -> [CommitID]? {
+    func unsendableCommits(of address: DocumentAddress) -> [CommitID]? {
         let sites = queries.documents.ownSites
         guard access.isShared(address.collection), let sendable = access.sendable,
             let key = snapshot.key(of: address),
@@ -127,6 +122,18 @@ extension PeerContext {
                 shown, key: key, in: address.collection, snapshot.names)) == false
         else { return nil }
         return unacknowledged(commits)
+    }
+
+    /// Whether this peer has no right to send a document, changed by some commits, that the queries
+    /// of the peer select.
+    func isUnsendable(
+        _ address: DocumentAddress, _ commits: [CommitID], _ snapshot: DocumentSnapshot,
+        wantedBy wanted: SubscriptionMatcher
+    ) throws(EngineError) -> Bool {
+        guard let key = snapshot.key(of: address), let document = try snapshot.document(key),
+            let shown = try snapshot.lastContent(of: document, key, in: commits)
+        else { return false }
+        return try isUnsendable(shown, key, address, snapshot, wantedBy: wanted)
     }
 }
 

@@ -143,7 +143,10 @@ extension Receiver {
     mutating func conclude(
         _ outcome: WriteJob.Outcome, _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
-        disputed.recordLacking(outcome, context)
+        if context.access.sendable != nil, let commit = outcome.lastCommit {
+            let lacking = outcome.outdated.filter(\.lacksOwn).map(\.address)
+            disputed.recordLacking(lacking, until: commit)
+        }
         if let error = outcome.error { return fail(error, context, on: &exchange) }
         guard outcome.generation == generation, !outcome.gaps.isEmpty else { return }
         // All missing documents are requested together; the earlier ones would arrive as deltas

@@ -116,7 +116,10 @@ extension Replicator {
                 sender.handleRefusal(notice, context, on: &exchange)
             }
         case .differing(let addresses):
-            connection.receiver.disputed.recordDiffering(addresses, context(of: connection))
+            let context = context(of: connection)
+            connection.receiver.disputed.recordDiffering(addresses) {
+                context.unsendableCommits(of: $0)
+            }
         case .lostWrite(let message): processLostWrite(message, on: connection)
         case .changedSite(let site): record(site, of: connection)
         case .pauses(let known): addPauses(known, from: connection)

@@ -91,16 +91,24 @@ extension Replicator {
             let wanted = connection.sender?.unfilteredMatcher(queries)
         else { return }
         let context = context(of: connection)
-        let unsendable = connection.receiver.disputed.settle(context, wantedBy: wanted)
+        let snapshot = context.queries.documents.snapshot()
+        let unsendable = connection.receiver.disputed.settle {
+            (address, commits) throws(EngineError) in
+            try context.isUnsendable(address, commits, snapshot, wantedBy: wanted)
+        }
         for (address, commits) in unsendable {
             recordUnsendable(address, commits, on: connection)
         }
+        reviewDisputed(on: connection)
     }
 
     /// Reviews documents that lack local writes at the peer, whose subscription must be known.
     func reviewDisputed(on connection: Connection) {
         guard connection.sender != nil, connection.receiver.disputed.isReviewDue else { return }
-        connection.receiver.disputed.review(context(of: connection))
+        let context = context(of: connection)
+        connection.receiver.disputed.review(through: context.snapshot.log.commit) {
+            context.unsendableCommits(of: $0)
+        }
     }
 
     // MARK: Writing
@@ -122,7 +130,7 @@ extension Replicator {
                     received: connection.exchange.limitedPeer?.received ?? ReceivedDocuments(),
                     awaited: quarantine.addresses,
                     disputed: refusals.addresses(of: connection.session.remote?.peerKey ?? [])
-                        .union(connection.receiver.disputed.differing.keys),
+                        .union(connection.receiver.disputed.addresses),
                     budget: connection.access.writable == nil ? nil : meter(of: connection),
                     stop: evaluationStop)))
     }
@@ -215,7 +223,7 @@ extension Replicator {
     /// Records documents that were received from a peer with limited rights and written.
     func recordReceived(_ outcome: WriteJob.Outcome) {
         guard let key = outcome.limitedPeer, !outcome.received.isEmpty else { return }
-        let peer = peers.openLimitedPeer(key)
+        let peer = peers.openLimitedPeer(key, most: limits.limitedRepairs)
         for address in outcome.received { peer.received.add(address) }
     }
 

@@ -18,7 +18,8 @@ extension Replicator {
             subscriptions.cursors[hello.peerKey] = nil
         }
         guard connection.isLimited else { return }
-        connection.exchange.limitedPeer = peers.openLimitedPeer(hello.peerKey)
+        connection.exchange.limitedPeer = peers.openLimitedPeer(
+            hello.peerKey, most: limits.limitedRepairs)
     }
 
     /// Returns the store and the peer of a connection as the current event finds them.

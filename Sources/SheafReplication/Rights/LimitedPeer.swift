@@ -23,12 +23,16 @@ package final class LimitedPeer {
     /// Maximum number of read repairs of one peer; beyond it the peer reconciles.
     package static let maximumRepairs = 4_096
 
-    package init() {}
+    private let most: Int
+
+    package init(most: Int = LimitedPeer.maximumRepairs) {
+        self.most = most
+    }
 
     /// Adds a read repair; beyond the maximum, removes all of them and returns false.
     package func repair(_ address: DocumentAddress) -> Bool {
         repairs.insert(address)
-        guard repairs.count > Self.maximumRepairs else { return true }
+        guard repairs.count > most else { return true }
         repairs = []
         return false
     }
@@ -38,7 +42,7 @@ package final class LimitedPeer {
     /// Beyond the maximum, removes all such documents: the peer reconciles when it subscribes.
     package func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
-        if unjudged.count > Self.maximumRepairs { unjudged = [] }
+        if unjudged.count > most { unjudged = [] }
     }
 
     /// Removes and returns the documents on which the read rule is not evaluated yet.

@@ -113,7 +113,7 @@ extension Sender {
     /// reconciliation would reveal the number of other documents.
     mutating func repairLimited(
         _ known: [WriteJob.OutdatedDocument], after localCommit: CommitID?,
-        on exchange: inout DocumentExchange
+        _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
         var addresses = Set(limited.repairs.map(\.address))
         for document in known
@@ -127,7 +127,7 @@ extension Sender {
         }
         // The repairs of a peer that grants no credit are never evaluated, so their number is
         // limited.
-        guard addresses.count > LimitedPeer.maximumRepairs else { return }
+        guard addresses.count > context.limits.limitedRepairs else { return }
         limited.repairs = []
         reconcile(on: &exchange)
     }
@@ -161,7 +161,7 @@ extension Sender {
             guard let version = versionToRepair(address, in: shown, context),
                 limited.repaired[address] != version
             else { continue }
-            if limited.repaired.count >= LimitedPeer.maximumRepairs { limited.repaired = [:] }
+            if limited.repaired.count >= context.limits.limitedRepairs { limited.repaired = [:] }
             limited.repaired[address] = version
             guard peer.repair(address) else {
                 limited.named = []

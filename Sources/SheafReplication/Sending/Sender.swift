@@ -1,6 +1,6 @@
 import SheafBytes
 package import SheafDocument
-import SheafEngine
+package import SheafEngine
 package import SheafStorage
 import SheafSync
 
@@ -49,7 +49,7 @@ package struct Sender {
     /// Documents to add to `complete` once a local commit is durable.
     var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
     /// The snapshot of the version list that was sent.
-    var compared: DocumentSnapshot?
+    package var compared: DocumentSnapshot?
     /// Whether documents may have become visible to the peer since `compared`.
     var isListOutdated = false
     /// Results of queries with LIMIT, in `compared` or when the last batch began.
@@ -171,7 +171,7 @@ package struct Sender {
         _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
         guard !context.isLimited else {
-            return repairLimited(known, after: localCommit, on: &exchange)
+            return repairLimited(known, after: localCommit, context, on: &exchange)
         }
         let snapshot = context.snapshot
         for document in known where matcher.selects(for: document.address.collection) {

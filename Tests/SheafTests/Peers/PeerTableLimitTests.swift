@@ -146,6 +146,24 @@ struct PeerTableLimitTests {
         #expect(ReadRepairTable.maximumDocuments == 65_536)
     }
 
+    @Test func `a limited peer keeps the maximum of read repairs with which it is remembered`() {
+        var peers = RememberedPeers()
+        let peer = peers.openLimitedPeer(key, most: 2)
+        for number in 0..<2 {
+            let isKept = peer.repair(address(number))
+            #expect(isKept)
+            peer.judgeLater(address(number))
+        }
+        // A known document counts once.
+        let isKnown = peer.repair(address(1))
+        peer.judgeLater(address(1))
+        #expect(isKnown && peer.repairs.count == 2 && peer.unjudged.count == 2)
+        let again = peers.openLimitedPeer(key, most: 3)
+        let isKept = again.repair(address(2))
+        again.judgeLater(address(2))
+        #expect(!isKept && peer.repairs.isEmpty && peer.unjudged.isEmpty)
+    }
+
     // MARK: Peers
 
     @Test func `4,096 peers are remembered, and those connected at the same time`() {
@@ -224,6 +242,7 @@ struct PeerTableLimitTests {
         #expect(limits.limitedChanges == 65_536)
         #expect(limits.limitedChangeBytes == 16_777_216)
         #expect(limits.unwritten == 268_435_456)
+        #expect(limits.limitedRepairs == 4_096)
         #expect(limits.wanted == 262_144)
         #expect(limits.evaluated == 1_000_000)
         // A connection of a copied store is replaced at the earliest then.

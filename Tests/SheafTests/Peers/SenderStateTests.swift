@@ -1,5 +1,8 @@
+import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing
@@ -51,6 +54,18 @@ struct SenderStateTests {
         #expect(!sender.isPending(before: 6) && sender.newestSent == 6)
         sender.isStreaming = false
         #expect(!sender.isPending(before: 9))
+    }
+
+    @Test func `documents of a reconciled snapshot are pending before later commits`() throws {
+        let store = try SceneStore(SimulatedVolume(seed: 1), LogStoreOptions())
+        try store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        let snapshot = store.queries.documents.snapshot()
+        let commit = snapshot.log.commit
+        var sender = Sender(SubscriptionMatcher([], store.queries), from: 0)
+        sender.compared = snapshot
+        #expect(!sender.isPending(before: commit) && sender.isPending(before: commit + 1))
+        sender.compared = nil
+        #expect(!sender.isPending(before: commit + 1))
     }
 
     // MARK: Read repair

@@ -104,9 +104,10 @@ final class SentTranscript {
 extension DocumentScene {
     /// Connects two nodes, and records the batches that the second one receives.
     func connectRecorded(
-        _ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil
+        _ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil, sendsRights: Bool = true
     ) throws -> (wire: UInt64, sent: SentTranscript) {
-        let wire = try connect(left, right, rightsOfRight: rightsOfRight)
+        let wire = try connect(
+            left, right, rightsOfRight: rightsOfRight, sendsRights: sendsRights)
         let sent = SentTranscript()
         forge(wire, to: right) { frame in
             try sent.record(frame)
