@@ -111,6 +111,21 @@ struct ForgedRefusalTests {
         #expect(!hostilePeer.isClosed)
     }
 
+    @Test func `a peer can refuse as many documents as it was sent, named or not`() throws {
+        let hostilePeer = try HostilePeer(count: 4)
+        let newest = hostilePeer.newestCommit
+        try hostilePeer.refuse("cars", ["c0", "c1"], commit: newest, omitted: 3)
+        #expect(hostilePeer.refusals.isEmpty)
+        try hostilePeer.refuse("cars", ["c0"], commit: newest)
+        try hostilePeer.refuse("cars", ["c1"], commit: newest, omitted: 3)
+        #expect(hostilePeer.refusals.omitted == 0)
+        try hostilePeer.refuse("cars", ["c1"], commit: newest, omitted: 2)
+        #expect(hostilePeer.refusals.omitted == 2)
+        try hostilePeer.refuse("cars", ["c2"], commit: newest)
+        #expect(hostilePeer.refusals.writes.map(\.documentID.json) == [#""c0""#, #""c1""#])
+        #expect(!hostilePeer.isClosed)
+    }
+
     private static let refusedCommits: [(Int?, Int, [Int])] = [
         (nil, 3, [0, 1, 3]), (nil, 2, [0, 1]), (nil, 1, [0, 1]), (nil, 0, [0]),
         (0, 3, [1, 3]), (1, 3, [3]), (2, 3, [3]), (3, 3, [3]), (3, 1, [1]), (0, 0, [0]),

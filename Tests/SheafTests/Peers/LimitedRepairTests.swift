@@ -92,6 +92,49 @@ struct LimitedRepairTests {
         #expect(try scene.checksums() == 1)
     }
 
+    // MARK: Connections
+
+    /// Ends the subscription of the server, which would otherwise receive the older state again.
+    @Test func `an unacknowledged repair is sent again on the next connection`() throws {
+        let (scene, wire, sent) = try scene(["c1"])
+        try scene.execute(0, "UPDATE cars SET s = 1")
+        try settle(scene)
+        scene.hold(wire, to: 1)
+        try scene.execute(1, "UPDATE cars SET d = 1")
+        try settle(scene)
+        #expect(try scene.rows(0, both) == [#"{"d":1,"s":1}"#])
+        #expect(try scene.rows(1, both) == [#"{"d":1}"#] && sent.drainTexts() == [])
+        try scene.disconnect(wire)
+        try scene.subscribe(0, [])
+        for batches in [["c1"], []] {
+            let (again, received) = try connect(scene)
+            #expect(received.texts.filter { $0.hasPrefix("c1") } == batches)
+            #expect(try scene.rows(1, both) == [#"{"d":1,"s":1}"#])
+            try scene.disconnect(again)
+        }
+    }
+
+    /// Uses up the subscriptions that the rate limiter permits.
+    @Test func `an older state sent before the subscription is repaired after it`() throws {
+        let boats = (0..<60).map { "SELECT * FROM boats WHERE n = \($0)" }
+        let (scene, wire, _) = try scene(["c1"])
+        try scene.execute(0, "UPDATE cars SET s = 1")
+        try settle(scene)
+        for number in 0..<40 {
+            try scene.subscribe(1, [Self.red] + boats[number...])
+            try scene.run()
+        }
+        try scene.disconnect(wire)
+        try scene.execute(1, "UPDATE cars SET d = 1")
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
+        try scene.connect(0, 1, rightsOfRight: rights, sendsRights: false)
+        try scene.run()
+        #expect(try scene.rows(0, both) == [#"{"d":1,"s":1}"#])
+        #expect(try scene.rows(1, both) == [#"{"d":1}"#])
+        for _ in 0..<5 { try settle(scene) }
+        #expect(try scene.rows(1, both) == [#"{"d":1,"s":1}"#])
+    }
+
     // MARK: Versions
 
     /// Sets a field of cars on the device, and returns the batches that the device then receives.
