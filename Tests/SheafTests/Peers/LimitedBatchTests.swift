@@ -22,6 +22,8 @@ struct LimitedBatchTests {
         private(set) var steps: [UInt64] = []
         /// The numbers in the subscriptions of the replicator.
         private(set) var subscriptions: [UInt64] = []
+        /// The ids of the documents that the peer refuses.
+        private(set) var refused: [String] = []
         private(set) var closeMessage: CloseMessage?
         /// The documents that the peer claims to have.
         private let list: VersionList
@@ -88,6 +90,16 @@ struct LimitedBatchTests {
             run()
         }
 
+        /// Refuses a car of a batch.
+        func refuse(_ id: String, of number: UInt64) throws {
+            let address = DocumentAddress(
+                collection: "cars", id: try DocumentID.key(of: .string(id)))
+            session.report(
+                RefusedNotice(
+                    generation: session.requestedGeneration, commit: number, .result, [address]))
+            run()
+        }
+
         /// Runs a statement on the replicator's store.
         func execute(_ query: DQL) throws {
             try scene.nodes[0].execute(query)
@@ -99,7 +111,8 @@ struct LimitedBatchTests {
             replicator.exchange(
                 with: &session, on: 1, at: 1, list: list, most: most,
                 onStep: { steps.append($0.commit) },
-                onSubscribe: { subscriptions.append($0.commit) })
+                onSubscribe: { subscriptions.append($0.commit) },
+                onRefusals: { refused = $0.writes.map(\.documentID.json) })
         }
 
         /// Sends a frame without running a turn.
@@ -174,6 +187,34 @@ struct LimitedBatchTests {
         #expect(caller.synced == first)
         caller.acknowledge(caller.steps[1])
         #expect(caller.synced == second && second > first)
+    }
+
+    @Test func `a limited peer refuses readable documents of batches that it has not acknowledged`()
+        throws
+    {
+        let caller = try ScriptedPeer()
+        try caller.scene.nodes[0].execute(
+            """
+            INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'}), ({'_id': 'b', 'owner': 'ann'}),
+                ({'_id': 'c', 'owner': 'ann'}), ({'_id': 'h', 'owner': 'bob'})
+            """)
+        caller.connect()
+        try caller.subscribe(1)
+        let number = try #require(caller.steps.last)
+        try caller.refuse("a", of: number + 1)
+        #expect(caller.refused == [])
+        try caller.refuse("h", of: number)
+        #expect(caller.refused == [])
+        try caller.refuse("a", of: number)
+        #expect(caller.refused == [#""a""#])
+        caller.acknowledge(number)
+        try caller.refuse("b", of: number)
+        #expect(caller.refused == [#""a""#])
+        // The next batch has one document.
+        try caller.execute("UPDATE cars SET n = 1 WHERE _id = 'c'")
+        try caller.refuse("c", of: number + 1)
+        #expect(caller.refused == [#""a""#, #""c""#])
+        #expect(caller.closeMessage == nil)
     }
 
     /// Evicts the documents of the first batch before the replicator subscribes again.

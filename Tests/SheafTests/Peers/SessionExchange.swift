@@ -7,11 +7,13 @@ extension Replicator {
     ///
     /// The session reconciles with `list`, and names at most `most` documents in each part of its
     /// want message. `onStep` receives the batches for the session, `onSubscribe` the
-    /// subscriptions of the replicator, and `onClose` the close reason.
+    /// subscriptions of the replicator, `onClose` the close reason, and `onRefusals` all documents
+    /// that the other peer refuses.
     func exchange(
         with session: inout SyncSession, on wire: UInt64, at now: UInt64, list: VersionList,
         most: Int = SyncLimits.wantedDocuments, onStep: (ShippedStep) -> Void,
-        onSubscribe: (Subscribe) -> Void = { _ in }, onClose: (CloseMessage) -> Void = { _ in }
+        onSubscribe: (Subscribe) -> Void = { _ in }, onClose: (CloseMessage) -> Void = { _ in },
+        onRefusals: (PeerRefusals) -> Void = { _ in }
     ) {
         var isBusy = true
         while isBusy {
@@ -33,6 +35,7 @@ extension Replicator {
                 case .send(wire, let bytes):
                     bytes.withUnsafeBytes { session.receive($0, at: now) }
                 case .close(wire, let reason): onClose(reason)
+                case .refusalsChanged(_, let all, _): onRefusals(all)
                 default: break
                 }
             }
