@@ -237,8 +237,7 @@ struct DisputedDocumentsTests {
     @Test func `a refused deletion is reported although another refusal is evaluated`() throws {
         for steps in stride(from: 4, through: 48, by: 4) {
             let scene = try slowScene()
-            try scene.execute(
-                2, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'n': 1})")
+            try insert(2, "b", scene)
             let early = try scene.connect(2, 1)
             try settle(scene)
             try scene.disconnect(early)
