@@ -208,8 +208,9 @@ struct DisputedDocumentsTests {
         var limits = ReplicatorLimits()
         limits.evaluated = 1_000
         let scene = try DocumentScene(3, limits)
-        let slow = (0..<4).map {
-            "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = -\($0)"
+        // A deletion that meets a concurrent write leaves a document without the long text.
+        let slow = (1...4).map {
+            "SELECT * FROM cars WHERE char_length(repeat(coalesce(big, ''), 20)) = -\($0)"
         }
         try scene.subscribe(0, slow + ["SELECT * FROM cars WHERE owner <> 'eve'"])
         for number in 1...2 { try scene.subscribe(number, [cars]) }
