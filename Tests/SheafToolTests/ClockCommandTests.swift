@@ -11,10 +11,10 @@ import Testing
 /// `sheaf clock`, on stores written with a clock that was ahead.
 @Suite struct ClockCommandTests {
     private let directory = TemporaryDirectory()
-    private static let year: UInt64 = 31_557_600_000
+    private static let day: UInt64 = 86_400_000
 
-    /// Creates a store with one correct stamp and `late` documents stamped `years` ahead.
-    private func store(late: Int, years: UInt64) throws -> String {
+    /// Creates a store with one correct stamp and `late` documents stamped some days ahead.
+    private func store(late: Int, days: UInt64) throws -> String {
         let path = directory.path("store")
         let now = Clock.system.wallMilliseconds()
         let clock = FakeClock(wallMilliseconds: now - 1_000)
@@ -31,14 +31,14 @@ import Testing
             while try engine.flush() {}
         }
         try insert(0)
-        clock.setWall(milliseconds: now + years * Self.year)
+        clock.setWall(milliseconds: now + days * Self.day)
         for id in 0..<late { try insert(id + 1) }
         try engine.close()
         return path
     }
 
     @Test func `stamps ahead of the clock are listed with their documents`() throws {
-        let path = try store(late: 2, years: 4)
+        let path = try store(late: 2, days: 1_400)
         let run = try ToolRun(["clock", path])
         #expect(run.status == 0 && run.errors.isEmpty)
         #expect(run.lines.count == 3)
@@ -52,11 +52,11 @@ import Testing
         let stamps = try #require(objects[1]["stamps"] as? Int)
         #expect(stamps > 0 && run.lines[1].contains("  \(site)  \(stamps) stamp"))
         let ahead = try #require(objects[1]["aheadMilliseconds"] as? UInt64)
-        #expect(ahead > 3 * Self.year && ahead <= 4 * Self.year)
+        #expect(ahead > 1_399 * Self.day && ahead <= 1_400 * Self.day)
     }
 
     @Test func `each line has the values of its JSON, and the clock is reset`() throws {
-        let path = try store(late: 1, years: 4)
+        let path = try store(late: 1, days: 1_400)
         let run = try ToolRun(["clock", path])
         let json = try ToolRun(["clock", path, "--json"])
         let document = try #require(try json.objects().last)
@@ -68,7 +68,7 @@ import Testing
         let site = try #require(document["site"] as? String)
         let count = try #require(document["stamps"] as? Int)
         let stamps = count == 1 ? "1 stamp" : "\(count) stamps"
-        // Some milliseconds of the four years have passed.
+        // Some milliseconds of the 1,400 days have passed: 3.8 years.
         #expect(
             run.lines == [
                 "the clock of the store is 3 years ahead",
@@ -78,13 +78,14 @@ import Testing
         let time = try #require(document["timeMilliseconds"] as? UInt64)
         let ahead = try #require(document["aheadMilliseconds"] as? UInt64)
         let now = Clock.system.wallMilliseconds()
-        #expect(time > now + 3 * Self.year && time - ahead <= now)
+        #expect(time > now + 1_399 * Self.day && time - ahead <= now)
         // Parsed as a floating-point number, a stamp would lose digits.
         let match = try #require(json.text.firstMatch(of: /"stamp":(\d+),/))
         let stamp = try #require(UInt64(match.1))
         #expect(stamp >> 16 == time)
+        let repair = try ToolRun(["clock", path, "--repair"])
         #expect(
-            try ToolRun(["clock", path, "--repair"]).text
+            repair.text
                 == "the clock of the store was 3 years ahead and was reset; 1 document was "
                 + "rewritten\n")
     }
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test func `a repair removes stamps ahead of the clock and keeps the documents`() throws {
-        let path = try store(late: 2, years: 4)
+        let path = try store(late: 2, days: 1_400)
         let before = try rows(path)
         let repair = try ToolRun(["clock", path, "--repair", "--json"])
         #expect(repair.status == 0, "\(repair.errors)")
@@ -113,7 +114,7 @@ import Testing
     }
 
     @Test func `a repair does not change a store without stamps ahead of the clock`() throws {
-        let path = try store(late: 0, years: 0)
+        let path = try store(late: 0, days: 0)
         #expect(
             try ToolRun(["clock", path]).lines == [
                 "the clock of the store is not ahead", "no document has a stamp ahead of the clock",
@@ -124,7 +125,7 @@ import Testing
     }
 
     @Test func `a repair of a store in use names the process that uses it`() throws {
-        let path = try store(late: 1, years: 4)
+        let path = try store(late: 1, days: 1_400)
         let log = try LogStore.open(at: path)
         defer { try? log.close() }
         let run = try ToolRun(["clock", path, "--repair"])

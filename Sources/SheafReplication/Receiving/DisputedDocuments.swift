@@ -1,5 +1,5 @@
 package import SheafDocument
-package import SheafEngine
+import SheafEngine
 import SheafQuery
 import SheafStatements
 package import SheafStorage
@@ -71,17 +71,15 @@ package struct DisputedDocuments {
 
     /// Returns the documents that the peer wants and this peer may not send, with their commits.
     ///
-    /// Stops when `isUnsendable` throws `.paused`; other errors mean that a document is not wanted.
+    /// Stops when `isUnsendable` returns nil, because the evaluation pauses.
     package mutating func settle(
-        _ isUnsendable: (DocumentAddress, [CommitID]) throws(EngineError) -> Bool
+        _ isUnsendable: (DocumentAddress, [CommitID]) -> Bool?
     ) -> [(address: DocumentAddress, commits: [CommitID])] {
         var unsendable: [(address: DocumentAddress, commits: [CommitID])] = []
-        while let (address, commits) = unsettled.last {
-            do throws(EngineError) {
-                if try isUnsendable(address, commits) { unsendable.append((address, commits)) }
-            } catch {
-                if error == .paused { return unsendable }
-            }
+        while let (address, commits) = unsettled.last,
+            let isWanted = isUnsendable(address, commits)
+        {
+            if isWanted { unsendable.append((address, commits)) }
             unsettled.removeLast()
         }
         return unsendable
@@ -125,15 +123,20 @@ extension PeerContext {
     }
 
     /// Whether this peer has no right to send a document, changed by some commits, that the queries
-    /// of the peer select.
+    /// of the peer select; nil if their evaluation pauses.
     func isUnsendable(
         _ address: DocumentAddress, _ commits: [CommitID], _ snapshot: DocumentSnapshot,
         wantedBy wanted: SubscriptionMatcher
-    ) throws(EngineError) -> Bool {
-        guard let key = snapshot.key(of: address), let document = try snapshot.document(key),
-            let shown = try snapshot.lastContent(of: document, key, in: commits)
-        else { return false }
-        return try isUnsendable(shown, key, address, snapshot, wantedBy: wanted)
+    ) -> Bool? {
+        do throws(EngineError) {
+            guard let key = snapshot.key(of: address), let document = try snapshot.document(key),
+                let shown = try snapshot.lastContent(of: document, key, in: commits)
+            else { return false }
+            return try isUnsendable(shown, key, address, snapshot, wantedBy: wanted)
+        } catch {
+            // A document that cannot be evaluated is not wanted.
+            return error == .paused ? nil : false
+        }
     }
 }
 

@@ -92,9 +92,8 @@ extension Replicator {
         else { return }
         let context = context(of: connection)
         let snapshot = context.queries.documents.snapshot()
-        let unsendable = connection.receiver.disputed.settle {
-            (address, commits) throws(EngineError) in
-            try context.isUnsendable(address, commits, snapshot, wantedBy: wanted)
+        let unsendable = connection.receiver.disputed.settle { address, commits in
+            context.isUnsendable(address, commits, snapshot, wantedBy: wanted)
         }
         for (address, commits) in unsendable {
             recordUnsendable(address, commits, on: connection)
