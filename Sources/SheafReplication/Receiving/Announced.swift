@@ -5,8 +5,10 @@ package import SheafSync
 /// Received announcements whose documents are not all stored locally.
 package struct Announced {
     package private(set) var messages: [Announce] = []
-    /// Local commits of batches written after an announcement was received, by remote commit.
+    /// Local commits that must be durable, by remote commits of batches and announcements.
     private var written: [UInt64: CommitID] = [:]
+    /// Commits of announcements received after batches that were not written then.
+    private var following: Set<UInt64> = []
     /// The time at which announced documents are requested if they have not arrived.
     package private(set) var deadline: UInt64?
     /// Approximate size in bytes of the announcements added since the list was last empty.
@@ -22,8 +24,13 @@ package struct Announced {
     package init() {}
 
     /// Adds an announcement; returns false at the maximum, so that their documents are requested.
-    package mutating func add(_ message: Announce, at now: UInt64) -> Bool {
+    ///
+    /// With `followsBatch`, batches received before it are not written yet.
+    package mutating func add(
+        _ message: Announce, followsBatch: Bool = false, at now: UInt64
+    ) -> Bool {
         messages.append(message)
+        if followsBatch { following.insert(message.commit) }
         if deadline == nil { restartTimer(at: now) }
         length += message.entries.reduce(64) { $0 + $1.length }
         return length < Self.maximumBytes
@@ -34,13 +41,13 @@ package struct Announced {
         deadline = now + Self.timeout
     }
 
-    /// Adds a written batch, which is acknowledged after earlier announcements.
+    /// Adds a written batch; it is acknowledged after the announcements of earlier commits.
     ///
-    /// It precedes announcements of later commits, which may have been received while it was
-    /// written: these must not be acknowledged before it is durable.
+    /// Announcements that arrived while it waited are not acknowledged before it is durable.
     package mutating func addWritten(
         _ commit: UInt64, localCommit: CommitID, generation: UInt64
     ) {
+        for number in following { written[number] = localCommit }
         let index = messages.firstIndex { $0.commit > commit } ?? messages.count
         messages.insert(Announce(generation: generation, commit: commit, []), at: index)
         written[commit] = localCommit
@@ -56,6 +63,7 @@ package struct Announced {
     /// Removes the first `count` announcements, up to `commit`; restarts the timeout of the others.
     package mutating func removeFirst(_ count: Int, through commit: UInt64, at now: UInt64) {
         written = written.filter { $0.key > commit }
+        following = following.filter { $0 > commit }
         messages.removeFirst(count)
         if messages.isEmpty { (length, deadline) = (0, nil) } else { restartTimer(at: now) }
     }

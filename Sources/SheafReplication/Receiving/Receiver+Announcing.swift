@@ -21,7 +21,8 @@ extension Receiver {
         guard message.generation == generation else { return }
         let message = message.shared(context.access.scopes)
         // Beyond the limit, the documents are requested and the announcements discarded.
-        guard announced.add(message, at: context.now) else {
+        let followsBatch = isWriting || !waiting.isEmpty
+        guard announced.add(message, followsBatch: followsBatch, at: context.now) else {
             return effects.append(.renew(complete: []))
         }
         repair(context.snapshot.outdated(in: message))

@@ -132,9 +132,9 @@ extension Receiver {
             effects.append(.repair(outcome.outdated, after: outcome.lastCommit))
         }
         let isCurrent = outcome.generation == generation
-        if isCurrent, let last = outcome.applied.last { recordApplied(last, outcome) }
+        if isCurrent, let applied = outcome.applied { recordApplied(applied, outcome) }
         disputed.remove(outcome.covered)
-        if isCurrent, !outcome.applied.isEmpty { disputed.endReconciliation() }
+        if isCurrent, outcome.applied != nil { disputed.endReconciliation() }
     }
 
     /// Ends the connection, or subscribes again, if batches of a write job could not be written.
@@ -156,17 +156,14 @@ extension Receiver {
     }
 
     private mutating func recordApplied(
-        _ last: (commit: UInt64, localCommit: CommitID), _ outcome: WriteJob.Outcome
+        _ applied: (commit: UInt64, localCommit: CommitID), _ outcome: WriteJob.Outcome
     ) {
         if announced.messages.isEmpty {
-            written.append((last.commit, last.localCommit))
-            advanceCursor(to: last.commit)
+            written.append((applied.commit, applied.localCommit))
+            advanceCursor(to: applied.commit)
         } else {
-            // An announcement between two batches of the job is acknowledged between them.
-            for (commit, localCommit) in outcome.applied {
-                announced.addWritten(
-                    commit, localCommit: localCommit, generation: outcome.generation)
-            }
+            announced.addWritten(
+                applied.commit, localCommit: applied.localCommit, generation: outcome.generation)
         }
         hasCaughtUp = true
         missing = []

@@ -167,7 +167,7 @@ extension Replicator {
         recordHidden(outcome, from: connection)
         guard outcome.lostByPeer == nil else { return }
         let isComplete =
-            outcome.generation == connection.receiver.generation && !outcome.applied.isEmpty
+            outcome.generation == connection.receiver.generation && outcome.applied != nil
         recordQuarantined(outcome, isComplete: isComplete, on: connection)
         if let key { for address in outcome.covered { refusals.remove(address, of: key) } }
         if isComplete {

@@ -45,8 +45,8 @@ package struct WriteJob: Sendable {
         let generation: UInt64
         /// Number of bytes received for the job, to be credited to the peer.
         let length: Int
-        /// The applied commits of the peer, and the local commits that contain them, in order.
-        fileprivate(set) var applied: [(commit: UInt64, localCommit: CommitID)] = []
+        /// The last applied commit of the peer, and the local commit that contains it.
+        fileprivate(set) var applied: (commit: UInt64, localCommit: CommitID)?
         /// The progress in shards of the hub log that the job has written.
         fileprivate(set) var storedShards: [(number: UInt16, stored: StoredShard)] = []
         /// The last local commit of the job.
@@ -113,7 +113,7 @@ package struct WriteJob: Sendable {
         ) -> Outcome {
             var outcome = Outcome(
                 connection: connection, generation: step.generation, length: step.length)
-            if !step.isCut { outcome.applied = [(step.commit, localCommit)] }
+            if !step.isCut { outcome.applied = (step.commit, localCommit) }
             return outcome
         }
     }
@@ -207,7 +207,7 @@ package struct WriteJob: Sendable {
                     outcome.storedShards.append(shard)
                 }
                 // An incomplete commit does not advance the replication cursor.
-                if !step.isCut { outcome.applied.append((step.commit, commit)) }
+                if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
                 outcome.documentLength += step.documents.length
                 outcome.appliedCount += reception.appliedCount

@@ -32,6 +32,36 @@ struct AnnouncedTests {
         #expect(announced.arrived(through: 12) { _ in true }.map(\.commit) == [7])
     }
 
+    @Test func `an announcement that follows an unwritten batch waits until that is durable`() {
+        var announced = Announced()
+        func add(_ commit: UInt64, followsBatch: Bool = false) {
+            let message = Announce(generation: 1, commit: commit, [])
+            let isKept = announced.add(message, followsBatch: followsBatch, at: 0)
+            #expect(isKept)
+        }
+        func arrived(_ durable: UInt64) -> [UInt64] {
+            announced.arrived(through: durable) { _ in true }.map(\.commit)
+        }
+        add(4)
+        add(6, followsBatch: true)
+        // The batch of commit 5 takes its place between the announcements.
+        announced.addWritten(5, localCommit: 12, generation: 1)
+        #expect(announced.messages.map(\.commit) == [4, 5, 6])
+        #expect(arrived(11) == [4])
+        #expect(arrived(12) == [4, 5, 6])
+        // One job writes commits 7 and 9, of which 8 follows the first.
+        announced.removeFirst(3, through: 6, at: 0)
+        add(8, followsBatch: true)
+        announced.addWritten(9, localCommit: 14, generation: 1)
+        #expect(arrived(13) == [])
+        #expect(arrived(14) == [8, 9])
+        // Those batches do not delay later announcements.
+        announced.removeFirst(2, through: 9, at: 0)
+        add(10)
+        announced.addWritten(11, localCommit: 20, generation: 1)
+        #expect(arrived(19) == [10])
+    }
+
     @Test func `too many announcements are refused`() {
         var announced = Announced()
         var count = 0
