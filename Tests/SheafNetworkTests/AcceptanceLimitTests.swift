@@ -76,23 +76,10 @@ struct AcceptanceLimitTests {
         let server = try server { $0.connections = 2 }
         let known = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         let connection = try #require(server.host.connection())
-        let local = try #require(known.host.connection())
-        /// Connects a client, and waits until the loop has served it.
-        func client(from host: UInt8, isSilent: Bool = false) throws -> RawClient {
-            let client = try RawClient(server.host.address, from: host)
-            if !isSilent { client.send([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) }
-            for _ in 0..<3 {
-                let count = connection.state.withLock { $0.received.count }
-                local.connection.send([1])
-                let isReceived = connection.wait { $0.received.count > count }
-                #expect(isReceived)
-            }
-            return client
-        }
-        let unknown = try client(from: 2)
-        #expect(try client(from: 3).isThrownOut())
+        let unknown = try client(of: server, from: 2)
+        #expect(try client(of: server, from: 3).isThrownOut())
         clock.advance(milliseconds: 1_000)
-        let silent = try client(from: 4, isSilent: true)
+        let silent = try client(of: server, from: 4, isSilent: true)
         #expect(unknown.isThrownOut())
         let late = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         #expect(server.host.connection(1)?.connection.remote.key == late.key)

@@ -73,7 +73,7 @@ struct ClosingTests {
         let (failed, reached) = client.host.state.withLock { state in
             (state.unreachable.map(\.address), state.reached)
         }
-        #expect(Set(failed + reached) == ["127.0.0.1:1"])
+        #expect(Set(failed + reached) == [RunningPeer.probedAddress])
     }
 
     @Test func `a silent listener is a failed attempt, and no refused connection`() throws {

@@ -135,7 +135,7 @@ struct LearnedConnectionTests {
     /// Returns the time until a peer connects to the only reported one; zero if it does now.
     private func wait(of client: RunningPeer) -> Int? {
         // The port on which nothing listens may be listed, too.
-        let status = client.transport.connections.first { $0.address != "127.0.0.1:1" }
+        let status = client.transport.connections.first { $0.address != RunningPeer.probedAddress }
         guard let status else { return nil }
         if case .waiting(let milliseconds, _) = status.state { return milliseconds }
         return 0

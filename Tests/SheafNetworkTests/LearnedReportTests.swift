@@ -45,13 +45,15 @@ struct LearnedReportTests {
         of client: RunningPeer
     ) -> [(address: String, reason: String, milliseconds: Int)] {
         client.host.state.withLock { state in
-            state.unreachable.filter { $0.address != "127.0.0.1:1" }
+            state.unreachable.filter { $0.address != RunningPeer.probedAddress }
         }
     }
 
     /// Returns the addresses to which the attempts have ended.
     private func reached(by client: RunningPeer) -> [String] {
-        client.host.state.withLock { state in state.reached.filter { $0 != "127.0.0.1:1" } }
+        client.host.state.withLock { state in
+            state.reached.filter { $0 != RunningPeer.probedAddress }
+        }
     }
 
     private func cause(_ host: UInt8) -> String {
@@ -101,7 +103,7 @@ struct LearnedReportTests {
         try advance(client, milliseconds: 1_000)
         try advance(client, milliseconds: 300)
         #expect(failures(of: client).isEmpty)
-        #expect(client.transport.connections.allSatisfy { $0.address == "127.0.0.1:1" })
+        #expect(client.transport.connections.allSatisfy { $0.address == RunningPeer.probedAddress })
         #expect(server.host.state.withLock { $0.connections.isEmpty && $0.refusals.isEmpty })
     }
 
@@ -139,7 +141,7 @@ struct LearnedReportTests {
         try advance(client, milliseconds: 10_000)
         #expect(reached(by: client) == ["127.0.0.2:1"])
         #expect(failures(of: client).count == 1)
-        #expect(client.transport.connections.allSatisfy { $0.address == "127.0.0.1:1" })
+        #expect(client.transport.connections.allSatisfy { $0.address == RunningPeer.probedAddress })
     }
 
     @Test func `at the limit, a peer that cannot be reached makes room for another one`() throws {
@@ -166,7 +168,7 @@ struct LearnedReportTests {
         client.transport.wakeAfterClockChange()
         // `settle` has caused a report too, which may arrive later than it returns.
         let isReported = client.host.wait { state in
-            state.unreachable.contains { $0.address != "127.0.0.1:1" }
+            state.unreachable.contains { $0.address != RunningPeer.probedAddress }
         }
         #expect(isReported)
         #expect(

@@ -15,8 +15,8 @@ struct LoopWakeTests {
     /// Waits until the loop has handled its events and waits for the next one.
     private func settle(_ peer: RunningPeer) throws {
         try peer.settle()
-        let end = deadline()
-        while peer.transport.connections.contains(where: { $0.address == "127.0.0.1:1" }),
+        let (end, probed) = (deadline(), RunningPeer.probedAddress)
+        while peer.transport.connections.contains(where: { $0.address == probed }),
             Clock.system.monotonicNanoseconds() < end
         {}
     }

@@ -28,6 +28,9 @@ package enum Peers {
 
 /// A running transport and its host.
 final class RunningPeer {
+    /// The address of a group that ``settle()`` dials.
+    static let probedAddress = "224.0.0.1:1"
+
     let transport: TCPTransport
     let host: TestHost
     let key: PeerKey
@@ -62,15 +65,16 @@ final class RunningPeer {
 
     /// Waits until the loop has handled its events, and what is due at the current time.
     ///
-    /// It dials a port on which nothing listens, after it has handled everything that is due.
+    /// It dials an address of a group after it has handled everything that is due: the system
+    /// refuses such a connection immediately, so that none counts toward a limit.
     func settle() throws {
         for _ in 0..<3 {
             let count = host.failures.count
-            try transport.add("127.0.0.1:1")
+            try transport.add(Self.probedAddress)
             guard host.wait(until: { $0.unreachable.count > count }) else {
                 throw NetworkError(.address, "the loop did not dial within five minutes")
             }
-            try transport.remove("127.0.0.1:1")
+            try transport.remove(Self.probedAddress)
         }
     }
 

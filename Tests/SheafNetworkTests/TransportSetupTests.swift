@@ -80,8 +80,10 @@ struct TransportSetupTests {
         #expect(host.connection(1)?.connection.remote.key == learned.key)
         try client.settle()
         let failed = host.state.withLock { $0.unreachable.map(\.address) }
-        #expect(Set(failed) == ["127.0.0.1:1"])
-        let addresses = transport.connections.map(\.address).filter { $0 != "127.0.0.1:1" }
+        #expect(Set(failed) == [RunningPeer.probedAddress])
+        let addresses = transport.connections.map(\.address).filter {
+            $0 != RunningPeer.probedAddress
+        }
         #expect(addresses == [configured.host.address, learned.host.address])
         // The addresses are kept across a stop.
         transport.stop()
